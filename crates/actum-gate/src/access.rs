@@ -1,8 +1,8 @@
-//! Access policies: texts of an operator, and the judge that evaluates them (AEC-6).
+//! Access policies: an operator's texts, and the judge that evaluates them (AEC-6).
 //!
-//! They are written in Cedar, which takes minutes to compile. So nothing here reads them: whoever
-//! decides hands in an [`AccessJudge`], and is asked only where a policy has such texts. An auditor
-//! of other decisions needs none, and passes [`NoAccess`].
+//! They are written in Cedar, which takes minutes to compile, so this crate does not parse them. The caller
+//! of a decision passes an [`AccessJudge`], which is only asked if a policy has such texts. An auditor of
+//! other decisions passes [`NoAccess`].
 
 use actum_core::RiskTier;
 use serde::{Deserialize, Serialize};
@@ -10,45 +10,45 @@ use serde::{Deserialize, Serialize};
 use crate::decision::{Bundle, Verdict};
 use crate::ground::{AccessGround, AccessUnknownKind};
 
-/// One file of access policies, as it was read.
+/// Text of an access policy file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessText {
-    /// The name of the file.
+    /// Name of the file.
     pub name: String,
-    /// All of it.
+    /// Whole text.
     pub text: String,
 }
 
-/// Answer of access policies to a change, and which of them gave it.
+/// Answer of the access policies to a change, with the policies that gave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessSaid {
-    /// Whether the change may be made.
+    /// Verdict on the change.
     pub verdict: Verdict,
-    /// Approvals that a permit requires; absent if one is enough.
+    /// Number of approvals that a permit requires; absent if one is enough.
     pub approvals: Option<u32>,
-    /// First grounds: policies that decided, or why they could not.
+    /// First grounds: the policies that decided, or the reason why they could not.
     pub grounds: Vec<AccessGround>,
-    /// Further grounds.
+    /// Number of further grounds.
     pub more: usize,
 }
 
-/// Why access policies cannot be asked here. It is no answer of theirs.
+/// Reason why access policies cannot be evaluated here. It is not an answer of the policies.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct AccessUnknown {
-    /// What a decision records.
+    /// Kind, as recorded in a decision.
     pub kind: AccessUnknownKind,
     /// Message for users.
     pub message: String,
 }
 
-/// Judge of access policies. The answer is part of a decision, so it depends on the arguments alone.
+/// Judge of access policies. The answer is part of a decision, so it must depend only on the arguments.
 pub trait AccessJudge {
-    /// Judges the change in `bundle`, which is of this tier, by these policies, as if nobody had approved it.
+    /// Judges the change in `bundle`, which has this tier, by these policies, as if it had no approval.
     ///
     /// # Errors
-    /// [`AccessUnknown`] where these policies cannot be asked here.
+    /// [`AccessUnknown`] if these policies cannot be evaluated here.
     fn judge(
         &self,
         policies: &[AccessText],
@@ -57,8 +57,8 @@ pub trait AccessJudge {
     ) -> Result<AccessSaid, AccessUnknown>;
 }
 
-/// No access policies can be judged. What asks for them is not allowed, and a decision in which they were asked
-/// is not made again.
+/// Judge that cannot evaluate access policies. A change that needs them is denied, and a decision that used
+/// them cannot be replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoAccess;
 

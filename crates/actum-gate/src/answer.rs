@@ -1,4 +1,4 @@
-//! What a person answered of a plan in the queue, signed by an approval key (AA-5).
+//! Answer to a plan in the queue, signed by an approval key (AA-5).
 
 use actum_record::dsse::{Envelope, EnvelopeError};
 use actum_record::keyring::{KeyProblem, Keyring};
@@ -7,35 +7,35 @@ use actum_record::signer::{KeyId, KeyRole};
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 
-/// An answer that an approval key of the keyring signed, within its time.
+/// Answer signed by an approval key of the keyring, at a time when the key was valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedAnswer {
-    /// What it says.
+    /// Content of the answer.
     pub answered: PlanAnswered,
-    /// The key that signed it.
+    /// Key that signed it.
     pub key: KeyId,
 }
 
-/// Why an answer does not count.
+/// Reason why an answer does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerProblem {
-    /// It is no envelope.
+    /// Not an envelope.
     #[error("the answer cannot be read: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// Nobody is known to have signed it.
+    /// No known signer.
     #[error("the answer proves nothing: {0}")]
     Signer(#[from] SignerProblem),
-    /// Those who signed it may not, or not then.
+    /// Signer without the right role, or outside the validity of the key.
     #[error("the answer does not count: {0}")]
     Key(#[from] KeyProblem),
-    /// What was signed is something else.
+    /// Signed payload of another kind.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
 impl AnswerProblem {
-    /// The permanent name.
+    /// Returns the permanent name of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope(_)
@@ -49,8 +49,8 @@ impl AnswerProblem {
     }
 }
 
-/// Checks a `PLAN_ANSWERED` entry: an approval key of the keyring signed it, which counted when it was
-/// given. Whether it is about the plan that it names is for who holds the ledger to say.
+/// Verifies a `PLAN_ANSWERED` entry: an approval key of the keyring signed it and was valid at that time. The
+/// reader of the ledger checks that it is for the plan it names.
 ///
 /// # Errors
 /// [`AnswerProblem`].

@@ -1,4 +1,4 @@
-//! A receipt together with the proof that it is in its log: one file, for whoever has a keyring.
+//! Receipt with its inclusion proof: one file that any holder of a keyring can verify.
 
 use actum_core::Digest;
 use actum_core::canonical::{self, CanonicalError};
@@ -14,116 +14,116 @@ use crate::checkpoint::{CheckpointProblem, verify_checkpoint};
 use crate::merkle::{ProofError, check_inclusion};
 use crate::receipt::{ReceiptProblem, VerifiedReceipt, verify_envelope};
 
-/// The longest bundle that is read, in bytes: an envelope, a checkpoint, and room for a proof.
+/// Maximum size of a bundle, in bytes: an envelope, a checkpoint, and room for a proof.
 pub const BUNDLE_BYTES_MAX: usize = ENVELOPE_BYTES_MAX + 2 * NOTE_BYTES_MAX;
 
-/// A receipt and its place in the log, not checked yet.
+/// Receipt and its place in the log, not verified yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiptBundle {
-    /// The receipt.
+    /// Receipt.
     pub receipt: Envelope,
-    /// Its place in the log, counted from 0.
+    /// Index in the log, counted from 0.
     pub index: u64,
-    /// The size of the log that the proof is about, which is that of the checkpoint.
+    /// Size of the log in the proof, which must be that of the checkpoint.
     pub size: u64,
-    /// The hashes that lead from the receipt to the root.
+    /// Hashes from the receipt to the root.
     pub hashes: Vec<Digest>,
-    /// The signed checkpoint, as a text.
+    /// Text of the signed checkpoint.
     pub checkpoint: String,
 }
 
-/// A receipt that is proven to be in its log.
+/// Receipt that is proven to be in its log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedBundle {
-    /// The receipt.
+    /// Receipt.
     pub receipt: VerifiedReceipt,
-    /// Its place.
+    /// Place in the log.
     pub inclusion: Inclusion,
 }
 
-/// A place in a log, as of a checkpoint.
+/// Place in a log as of a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inclusion {
-    /// The name of the log.
+    /// Name of the log.
     pub origin: String,
-    /// The place, counted from 0.
+    /// Index, counted from 0.
     pub index: u64,
-    /// The size of the log.
+    /// Size of the log.
     pub size: u64,
-    /// The root of its Merkle tree.
+    /// Root of the Merkle tree.
     pub root: Digest,
-    /// The key that signed size and root.
+    /// Key that signed size and root.
     pub key: KeyId,
 }
 
-/// Why a bundle proves nothing.
+/// Reason why a bundle proves nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BundleProblem {
-    /// It is longer than [`BUNDLE_BYTES_MAX`].
+    /// Larger than [`BUNDLE_BYTES_MAX`].
     #[error("a receipt with its proof has {BUNDLE_BYTES_MAX} bytes at most")]
     TooLarge,
-    /// It is not JSON of which every reader has the same idea.
+    /// Not JSON, or JSON that readers interpret differently.
     #[error("the receipt with its proof cannot be read: {0}")]
     Json(#[from] CanonicalError),
-    /// Fields of it are missing, or of another kind.
+    /// Fields that are missing or of another type.
     #[error("the receipt with its proof cannot be read: {message}")]
     Schema {
-        /// Which, and how.
+        /// Description of the fields.
         message: String,
     },
-    /// It is another document, or a later version of this program wrote it.
+    /// Another document, or one from a later version of this program.
     #[error(
         "its format is `{}`, and this program reads `{}`",
         Cut(found.as_bytes(), 80),
         ReceiptBundle::FORMAT
     )]
     Format {
-        /// Its format.
+        /// Format found.
         found: String,
     },
-    /// The receipt proves nothing.
+    /// Invalid receipt.
     #[error(transparent)]
     Receipt(#[from] ReceiptProblem),
-    /// The checkpoint proves nothing.
+    /// Invalid checkpoint.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointProblem),
-    /// Receipt and checkpoint are of two logs.
+    /// Receipt and checkpoint of different logs.
     #[error(
         "the receipt is of the log `{}`, and the checkpoint of `{}`",
         Cut(receipt.as_bytes(), 80),
         Cut(checkpoint.as_bytes(), 80)
     )]
     OtherLog {
-        /// The log in the receipt.
+        /// Log of the receipt.
         receipt: String,
-        /// The log in the checkpoint.
+        /// Log of the checkpoint.
         checkpoint: String,
     },
-    /// Proof and checkpoint are about logs of two sizes.
+    /// Proof and checkpoint for different log sizes.
     #[error("the proof is about a log of {proof} entries, and the checkpoint about {checkpoint}")]
     OtherSize {
-        /// The size in the proof.
+        /// Size in the proof.
         proof: u64,
-        /// The size in the checkpoint.
+        /// Size in the checkpoint.
         checkpoint: u64,
     },
-    /// The receipt would stand before its own intent.
+    /// Receipt at an index before its own intent.
     #[error("the receipt would be entry {index} of the log, before its intent, entry {intent}")]
     BeforeIntent {
-        /// The place of the receipt.
+        /// Index of the receipt.
         index: u64,
-        /// The place of the intent.
+        /// Index of the intent.
         intent: u64,
     },
-    /// The proof does not hold.
+    /// Invalid proof.
     #[error("the receipt is not proven to be in the log: {0}")]
     Proof(#[from] ProofError),
 }
 
 impl BundleProblem {
-    /// The permanent name.
+    /// Returns the permanent name of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::TooLarge | Self::Json(_) | Self::Schema { .. } => "BUNDLE_MALFORMED",
@@ -154,10 +154,10 @@ struct WrittenProof {
 }
 
 impl ReceiptBundle {
-    /// The value of `format`.
+    /// Value of `format`.
     pub const FORMAT: &str = "actum.receipt/1";
 
-    /// The canonical JSON of the bundle.
+    /// Serialises the bundle as canonical JSON.
     ///
     /// # Errors
     /// [`CanonicalError`] for a log of more than 2^53 entries.
@@ -168,7 +168,7 @@ impl ReceiptBundle {
         canonical::to_vec(&Written { format: Self::FORMAT.to_owned(), receipt, proof })
     }
 
-    /// Reads a bundle; fields that are not known are passed over (D-4).
+    /// Reads a bundle; ignores unknown fields (D-4).
     ///
     /// # Errors
     /// `TooLarge`, `Json`, `Schema`, `Format`, `Receipt`.
@@ -190,8 +190,8 @@ impl ReceiptBundle {
     }
 }
 
-/// Checks a receipt with its proof: the receipt itself, the checkpoint, that both are of one log,
-/// and that the receipt is in it, behind its intent.
+/// Verifies a receipt with its proof: the receipt, the checkpoint, that both are of the same log, and that
+/// the receipt is in it after its intent.
 ///
 /// # Errors
 /// [`BundleProblem`].

@@ -1,4 +1,4 @@
-//! A change of the catalog of actions, signed by an approval key (AA-13).
+//! Change of the action catalog, signed by an approval key (AA-13).
 
 use actum_record::dsse::{Envelope, EnvelopeError};
 use actum_record::keyring::{KeyProblem, Keyring};
@@ -7,35 +7,35 @@ use actum_record::signer::{KeyId, KeyRole};
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 
-/// A change of the catalog that an approval key of the keyring signed, within its time.
+/// Change of the catalog signed by an approval key of the keyring, at a time when the key was valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedChange {
-    /// What it says.
+    /// Content of the change.
     pub changed: CatalogChanged,
-    /// The key that signed it.
+    /// Key that signed it.
     pub key: KeyId,
 }
 
-/// Why a change of the catalog does not count.
+/// Reason why a change of the catalog does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CatalogProblem {
-    /// It is no envelope.
+    /// Not an envelope.
     #[error("the change of the catalog cannot be read: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// Nobody is known to have signed it.
+    /// No known signer.
     #[error("the change of the catalog proves nothing: {0}")]
     Signer(#[from] SignerProblem),
-    /// Those who signed it may not, or not then.
+    /// Signer without the right role, or outside the validity of the key.
     #[error("the change of the catalog does not count: {0}")]
     Key(#[from] KeyProblem),
-    /// What was signed is something else.
+    /// Signed payload of another kind.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
 impl CatalogProblem {
-    /// The permanent name.
+    /// Returns the permanent name of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope(_)
@@ -49,9 +49,8 @@ impl CatalogProblem {
     }
 }
 
-/// Checks a `CATALOG_CHANGED` entry: an approval key of the keyring signed it, which counted when it was made.
-/// Whether it stands behind the entry that it follows, and what its snapshot says, is for who holds the ledger to
-/// tell.
+/// Verifies a `CATALOG_CHANGED` entry: an approval key of the keyring signed it and was valid at that time.
+/// The reader of the ledger checks its snapshot, and that it comes after the entry that it follows.
 ///
 /// # Errors
 /// [`CatalogProblem`].

@@ -9,56 +9,58 @@ use actum_record::signer::{KeyId, KeyRole};
 
 use crate::signature;
 
-/// A checkpoint that a key of the keyring signed.
+/// Checkpoint signed by a key of the keyring.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedCheckpoint {
-    /// What was signed.
+    /// Signed checkpoint.
     pub checkpoint: Checkpoint,
-    /// The first key that signed it.
+    /// First key that signed it.
     pub key: KeyId,
 }
 
-/// Why a checkpoint proves nothing.
+/// Reason why a checkpoint proves nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CheckpointProblem {
-    /// It is no signed note.
-    #[error("the checkpoint is no signed note: {0}")]
+    /// Not a signed note.
+    #[error("the checkpoint is not a signed note: {0}")]
     Note(#[from] NoteError),
-    /// What is signed is no checkpoint.
-    #[error("the signed note holds no checkpoint: {0}")]
+    /// Signed note without a checkpoint.
+    #[error("the signed note does not contain a checkpoint: {0}")]
     Checkpoint(#[from] CheckpointError),
-    /// A log without entries has another root.
-    #[error("the checkpoint says that the log is empty, and yet has entries")]
+    /// Wrong root for a log without entries.
+    #[error(
+        "the checkpoint states that the log is empty, but its root is that of a log with entries"
+    )]
     EmptyRoot,
-    /// No line is one of a checkpoint key in the keyring.
+    /// No signature by a checkpoint key of the keyring.
     #[error(
         "the checkpoint of `{}` is signed by no checkpoint key of the keyring",
         Cut(origin.as_bytes(), 80)
     )]
     NoKnownKey {
-        /// The log.
+        /// Name of the log.
         origin: String,
     },
-    /// A line is not the signature of the key that it names.
+    /// Signature that does not match the key that it names.
     #[error(
         "the signature of the checkpoint of `{}` is not one of the key `{key}` over it: one of them \
          was changed",
         Cut(origin.as_bytes(), 80)
     )]
     Wrong {
-        /// The log.
+        /// Name of the log.
         origin: String,
-        /// The key.
+        /// Key.
         key: KeyId,
     },
-    /// All keys that signed it do not count.
+    /// Signatures only by invalid keys.
     #[error("the checkpoint does not count: {0}")]
     Key(#[from] KeyProblem),
 }
 
 impl CheckpointProblem {
-    /// The permanent name.
+    /// Returns the permanent name of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Note(_) | Self::Checkpoint(_) | Self::EmptyRoot => "CHECKPOINT_MALFORMED",
@@ -69,11 +71,10 @@ impl CheckpointProblem {
     }
 }
 
-/// Checks a signed checkpoint against the checkpoint keys of a keyring, under the name of the log.
+/// Verifies a signed checkpoint with the checkpoint keys of a keyring, under the name of the log.
 ///
-/// A note says nothing about when it was signed, so a key counts whatever its time, but never once
-/// it was revoked. Lines of unknown keys are passed over; one of a known key must be sound, or the
-/// whole note is refused.
+/// A note has no signing time, so a key is valid regardless of its validity period, unless it was revoked.
+/// Lines of unknown keys are ignored. A line of a known key must be valid, or the whole note is rejected.
 ///
 /// # Errors
 /// [`CheckpointProblem`].

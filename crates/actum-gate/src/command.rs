@@ -1,9 +1,8 @@
-//! Which commands may run: rules about their arguments, as a pure function (AA-7).
+//! Command rules: which arguments are allowed, as a pure function (AA-7).
 //!
-//! A command is its arguments; no shell reads it. Nothing may run that no rule allows. The
-//! strictest of the rules that speak of a command decides, so their order has no meaning. A rule
-//! that allows compares the program as it is written; one that asks or denies also means it under
-//! another path or case.
+//! A command is a list of arguments; no shell parses it. A command that no rule allows must not run. The
+//! strictest matching rule decides, so the order of the rules has no meaning. A rule that allows compares the
+//! program as it is written. A rule that asks or denies also matches it under another path or case.
 
 mod excerpt;
 mod loaded;
@@ -28,68 +27,68 @@ pub use narrowed::NarrowedRules;
 pub use rule::{CommandRule, Extent, RuleArgument, RuleDecision};
 pub use runner::OpenRunner;
 
-/// How many rules a policy may have.
+/// Maximum number of rules in a policy.
 pub const COMMAND_RULES_MAX: usize = 10_000;
 
-/// How many arguments may be told as alternatives in one place of a rule.
+/// Maximum number of alternatives in one position of a rule.
 pub const ALTERNATIVES_MAX: usize = 100;
 
-/// How many examples of each kind a rule may have.
+/// Maximum number of examples of each kind in a rule.
 pub const EXAMPLES_MAX: usize = 100;
 
-/// How much of an example a message shows, in bytes.
+/// Maximum length of an example in a message, in bytes.
 const EXAMPLE_SHOWN_MAX: usize = 200;
 
-/// The rules of one policy, each of which was found to say what it claims.
+/// Rules of one policy, each checked against its own examples.
 ///
-/// As a document each has with it what it does not reach over (`barred`), so that a decision can be
-/// made again from it alone. Nobody's examples are tried when it is read: that was done when it was
-/// written.
+/// In a document each rule also has the commands that it excludes (`barred`), so that a decision can be
+/// replayed from the document alone. Examples are not checked when a document is read: that was done when it
+/// was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<LoadedRule>")]
 pub struct CommandRules(
-    /// Sorted, so that what is told does not depend on their order in the policy.
+    /// Sorted, so that the output does not depend on the order in the policy.
     Vec<LoadedRule>,
 );
 
-/// What is said of a command, and why.
+/// Verdict on a command, with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct CommandJudgement {
-    /// The strictest of what the rules say.
+    /// Strictest verdict of the rules.
     pub verdict: Verdict,
-    /// Rule that decided; `None` where none matches the command.
+    /// Rule that decided; `None` if none matches the command.
     pub rule: Option<CommandRule>,
     /// Policy that has the rule.
     pub policy: Option<Source>,
-    /// Rule that comes nearest where none matches.
+    /// Nearest rule if none matches.
     pub nearest: Option<Nearest>,
 }
 
-/// Why rules about commands cannot be used.
+/// Reason why command rules are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandRulesError {
-    /// More than [`COMMAND_RULES_MAX`].
+    /// More rules than [`COMMAND_RULES_MAX`].
     #[error("a policy has at most {COMMAND_RULES_MAX} rules about commands, and this one {count}")]
     TooMany {
-        /// How many there are.
+        /// Number of rules.
         count: usize,
     },
-    /// One of them cannot be used.
+    /// Invalid rule.
     #[error("the command rule {number}, `{rule}`, cannot be used: {problem}")]
     Rule {
-        /// Which, counted from 1.
+        /// Number of the rule, counted from 1.
         number: usize,
-        /// Its arguments.
+        /// Arguments of the rule.
         rule: String,
-        /// What is wrong with it.
+        /// Problem of the rule.
         #[source]
         problem: CommandRuleProblem,
     },
 }
 
 impl CommandRulesError {
-    /// The permanent name of the problem.
+    /// Returns the permanent name of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::TooMany { .. } => "COMMAND_RULES_TOO_MANY",
@@ -108,54 +107,54 @@ impl CommandRulesError {
     }
 }
 
-/// Why one rule cannot be used.
+/// Reason why a rule is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandRuleProblem {
-    /// No command could be so.
+    /// Argument that no command can have.
     #[error(transparent)]
     Line(CommandLineError),
-    /// None, or more than [`ALTERNATIVES_MAX`].
+    /// No alternative, or more than [`ALTERNATIVES_MAX`].
     #[error(
         "place {number} has {count} alternatives, and a place has at least one and at most \
          {ALTERNATIVES_MAX}"
     )]
     Alternatives {
-        /// Which place; the program is 0.
+        /// Position in the rule; the program is 0.
         number: usize,
-        /// How many it has.
+        /// Number of alternatives.
         count: usize,
     },
-    /// It allows what it does not name.
+    /// Rule that allows more than it names.
     #[error(transparent)]
     Open(OpenRunner),
-    /// It allows something, and shows no command that it is for.
+    /// Rule that allows commands without an example.
     #[error("a rule that allows has at least one example in `match`")]
     NoExample,
-    /// More than [`EXAMPLES_MAX`] of one kind.
+    /// More examples of one kind than [`EXAMPLES_MAX`].
     #[error("it has {count} examples of one kind, and at most {EXAMPLES_MAX} are read")]
     Examples {
-        /// How many.
+        /// Number of examples.
         count: usize,
     },
-    /// An example is no command.
+    /// Example that is not a valid command.
     #[error("its example `{}`: {problem}", Cut(.example.as_bytes(), EXAMPLE_SHOWN_MAX))]
     Unreadable {
-        /// The example.
+        /// Example.
         example: String,
-        /// Why not.
+        /// Reason why it is invalid.
         #[source]
         problem: CommandLineError,
     },
-    /// An example in `match` is not covered.
+    /// Example in `match` that the rule does not match.
     #[error("it does not speak of its own example `{}` in `match`", Cut(.example.as_bytes(), EXAMPLE_SHOWN_MAX))]
     NoMatch {
-        /// The example.
+        /// Example.
         example: String,
     },
-    /// An example in `not_match` is covered.
+    /// Example in `not_match` that the rule matches.
     #[error("it speaks of its own example `{}` in `not_match`", Cut(.example.as_bytes(), EXAMPLE_SHOWN_MAX))]
     Match {
-        /// The example.
+        /// Example.
         example: String,
     },
 }
@@ -164,12 +163,12 @@ impl CommandRules {
     /// Checks the rules and their examples.
     ///
     /// # Errors
-    /// [`CommandRulesError`] naming the first rule that cannot be used, and why.
+    /// [`CommandRulesError`] with the first invalid rule and its problem.
     pub fn new(rules: Vec<CommandRule>) -> Result<Self, CommandRulesError> {
         Self::each(rules, LoadedRule::new, |rule| rule)
     }
 
-    /// Those that were checked one by one.
+    /// Combines rules that were checked one by one.
     ///
     /// # Errors
     /// `TooMany`.
@@ -194,48 +193,48 @@ impl CommandRules {
         Self::of(rules.collect::<Result<_, _>>()?)
     }
 
-    /// The rules, in an order of their own.
+    /// Returns the rules, in an internal order.
     pub fn rules(&self) -> impl Iterator<Item = &CommandRule> {
         self.0.iter().map(LoadedRule::rule)
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no rules.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether one of them allows a command.
+    /// Returns true if any rule allows a command.
     pub fn allow_some(&self) -> bool {
         self.rules().any(|rule| rule.decision == RuleDecision::Allow)
     }
 
-    /// Those that ask or deny.
+    /// Keeps only the rules that ask or deny.
     #[must_use]
     pub fn restraining(self) -> Self {
         let restrains = |loaded: &LoadedRule| loaded.rule().decision > RuleDecision::Allow;
         Self(self.0.into_iter().filter(restrains).collect())
     }
 
-    /// Whether a command may run by these rules alone; it may not where none speaks of it.
+    /// Judges whether a command may run by these rules alone. A command that no rule matches is denied.
     pub fn judge(&self, line: &CommandLine) -> CommandJudgement {
         NarrowedRules::of([self]).judge(line)
     }
 
-    /// What these rules hold against a command, where they only narrow what others allow: their
-    /// silence and what they allow have no weight.
+    /// Returns the strictest restriction of a command by these rules, where they only tighten what others
+    /// allow. Rules that allow, and a missing match, have no effect.
     pub fn restraint(&self, line: &CommandLine) -> Option<CommandJudgement> {
         let restraining = self.0.iter().filter(|loaded| loaded.restrains(line));
         let strictest = restraining.min_by_key(|loaded| Reverse(loaded.rule().decision))?;
         Some(strictest.rule().judgement())
     }
 
-    /// These rules, and others that can only narrow them, such as those of a workspace.
+    /// Combines these rules with others that can only tighten them, such as those of a workspace.
     pub fn narrowed_by<'a>(&'a self, narrowing: &'a CommandRules) -> NarrowedRules<'a> {
         NarrowedRules::of([self]).narrowed_by(narrowing)
     }
 
-    /// Rules that allow nothing of what they show, with the first example and its judgement: others of these rules ask
-    /// about each example, or deny it. Nobody can have meant that.
+    /// Returns rules that allow none of their own examples, with the first example and its judgement. Other
+    /// rules ask about each example, or deny it, which cannot be intended.
     pub fn idle(&self) -> impl Iterator<Item = (&CommandRule, CommandLine, CommandJudgement)> {
         let allowing = self.rules().filter(|rule| rule.decision == RuleDecision::Allow);
         allowing.filter_map(|rule| {
@@ -266,7 +265,7 @@ impl TryFrom<Vec<LoadedRule>> for CommandRules {
 }
 
 impl CommandJudgement {
-    /// The stricter of two; the first where they are the same.
+    /// Returns the stricter of two judgements, or `self` if both are equal.
     pub fn and(self, other: Option<Self>) -> Self {
         match other {
             Some(other) if other.verdict > self.verdict => other,
@@ -282,7 +281,7 @@ impl CommandRule {
     }
 }
 
-/// The narrowest rules that allow these commands: each exactly, sorted, none twice.
+/// Returns the narrowest rules that allow these commands: each exactly, sorted, without duplicates.
 pub fn suggest(commands: &[CommandLine]) -> Vec<CommandRule> {
     let mut rules: Vec<CommandRule> = commands.iter().map(CommandRule::allowing).collect();
     rules.sort();

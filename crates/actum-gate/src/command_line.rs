@@ -1,4 +1,4 @@
-//! A command as its arguments, and how a command that is one text becomes that (AA-7).
+//! Command as a list of arguments, and the parser for a command in one string (AA-7).
 
 use std::fmt;
 use std::iter::Peekable;
@@ -6,99 +6,99 @@ use std::str::Chars;
 
 use serde::{Deserialize, Serialize};
 
-/// How many arguments a command may have, the program among them.
+/// Maximum number of arguments of a command, including the program.
 pub const COMMAND_ARGUMENTS_MAX: usize = 1024;
 
-/// How long one argument may be; Linux takes none that is longer (`MAX_ARG_STRLEN`, less its end).
+/// Maximum length of an argument, in bytes: the limit of Linux (`MAX_ARG_STRLEN`, less its NUL).
 pub const ARGUMENT_BYTES_MAX: usize = 128 * 1024 - 1;
 
-/// How long all arguments of a command may be together, and the text that it is read from.
+/// Maximum length of all arguments of a command together, and of the text that it is parsed from.
 pub const COMMAND_BYTES_MAX: usize = 1024 * 1024;
 
-/// How much of a command a sentence shows.
+/// Maximum length of a command in a message.
 const SHOWN_BYTES_MAX: usize = 1000;
 
-/// What a shell would not take as it stands, outside quotes.
+/// Characters outside quotes that a shell would interpret.
 const METACHARACTERS: &str = ";&|<>$`(){}*?[]~#!";
 
-/// A program and its arguments, which no shell ever reads.
+/// Program and its arguments, never interpreted by a shell.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct CommandLine {
     argv: Vec<String>,
 }
 
-/// Why something is no command. Places are characters, counted from 1.
+/// Reason why a command is invalid. Positions are in characters, counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandLineError {
-    /// There is no program.
+    /// No program.
     #[error("the command names no program")]
     NoProgram,
-    /// No program can be given such an argument.
+    /// NUL byte in an argument, which no program can receive.
     #[error("argument {number} of the command holds a NUL")]
     Nul {
-        /// Which argument; the program is 0.
+        /// Number of the argument; the program is 0.
         number: usize,
     },
-    /// More than [`COMMAND_ARGUMENTS_MAX`].
+    /// More arguments than [`COMMAND_ARGUMENTS_MAX`].
     #[error("the command has more than {COMMAND_ARGUMENTS_MAX} arguments: {count}")]
     Arguments {
-        /// How many it has.
+        /// Number of arguments.
         count: usize,
     },
-    /// More than [`ARGUMENT_BYTES_MAX`].
+    /// Argument longer than [`ARGUMENT_BYTES_MAX`].
     #[error("argument {number} of the command has more than {ARGUMENT_BYTES_MAX} bytes: {bytes}")]
     Argument {
-        /// Which argument; the program is 0.
+        /// Number of the argument; the program is 0.
         number: usize,
-        /// How long it is.
+        /// Length in bytes.
         bytes: usize,
     },
-    /// More than [`COMMAND_BYTES_MAX`].
+    /// Longer than [`COMMAND_BYTES_MAX`].
     #[error("the command has more than {COMMAND_BYTES_MAX} bytes: {bytes}")]
     Bytes {
-        /// How long it is.
+        /// Length in bytes.
         bytes: usize,
     },
-    /// A shell would do something with it, and there is no shell.
+    /// Character that only a shell would interpret.
     #[error(
         "the command is run without a shell, and the {} at character {place} would need one; quote \
          it where it is meant as it stands",
         name(*character)
     )]
     Metacharacter {
-        /// What stands there.
+        /// Character.
         character: char,
-        /// Where.
+        /// Position of the character.
         place: usize,
     },
-    /// A variable would be set before the command.
+    /// Assignment of a variable before the command.
     #[error(
         "the command is run without a shell, and the `=` at character {place} would set a variable; \
          put `env` before it, or quote it where it belongs to the name of the program"
     )]
     Assignment {
-        /// Where.
+        /// Position of the `=`.
         place: usize,
     },
-    /// A quote has no end.
+    /// Quote without an end.
     #[error("the {} at character {place} of the command is never closed", name(*quote))]
     Unclosed {
-        /// Which quote.
+        /// Quote character.
         quote: char,
-        /// Where it opens.
+        /// Position of the opening quote.
         place: usize,
     },
-    /// A backslash has nothing behind it.
+    /// Backslash at the end.
     #[error("the backslash at character {place} of the command has nothing behind it")]
     Backslash {
-        /// Where.
+        /// Position of the backslash.
         place: usize,
     },
 }
 
 impl CommandLineError {
-    /// The permanent name of the problem.
+    /// Returns the permanent name of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::NoProgram | Self::Nul { .. } => "COMMAND_MALFORMED",
@@ -111,7 +111,7 @@ impl CommandLineError {
     }
 }
 
-/// What a reader sees of a character, also where it cannot be seen.
+/// Returns a visible name of a character, even of a control character.
 fn name(character: char) -> String {
     match character {
         '\n' => "newline".to_owned(),
@@ -126,10 +126,10 @@ fn name(character: char) -> String {
 }
 
 impl CommandLine {
-    /// A command of these arguments, the program first.
+    /// Builds a command from these arguments, the program first.
     ///
     /// # Errors
-    /// [`CommandLineError`] where no program could be started with them, or a limit is passed.
+    /// [`CommandLineError`] if no program can be started with them, or a limit is exceeded.
     pub fn new(argv: Vec<String>) -> Result<Self, CommandLineError> {
         if argv.is_empty() {
             return Err(CommandLineError::NoProgram);
@@ -147,12 +147,12 @@ impl CommandLine {
         Ok(Self { argv })
     }
 
-    /// Reads a command that is one text (AA-7): its words are split and unquoted as POSIX.1-2024
-    /// has it for a shell (XCU 2.2), and nothing else of a shell happens. What a shell would
-    /// expand, redirect, run or skip is refused where it stands.
+    /// Parses a command in one string (AA-7). It splits and unquotes words as POSIX.1-2024 specifies for a
+    /// shell (XCU 2.2), and does nothing else of a shell. Any text that a shell would expand, redirect, run
+    /// or skip is rejected.
     ///
     /// # Errors
-    /// [`CommandLineError`] naming the character and its place.
+    /// [`CommandLineError`] with the character and its position.
     pub fn parse(text: &str) -> Result<Self, CommandLineError> {
         if text.len() > COMMAND_BYTES_MAX {
             return Err(CommandLineError::Bytes { bytes: text.len() });
@@ -160,20 +160,20 @@ impl CommandLine {
         Words { chars: text.chars().peekable(), place: 0, argv: Vec::new() }.read()
     }
 
-    /// The program and its arguments; there is at least the program.
+    /// Returns the program and its arguments; at least the program.
     pub fn argv(&self) -> &[String] {
         &self.argv
     }
 
-    /// The command as one text, which [`CommandLine::parse`] reads back (where the quotes do not
-    /// make it longer than [`COMMAND_BYTES_MAX`]).
+    /// Returns the command as one string, which [`CommandLine::parse`] accepts, unless the quotes make it
+    /// longer than [`COMMAND_BYTES_MAX`].
     pub fn quoted(&self) -> String {
         let words = self.argv.iter().enumerate().map(|(number, word)| quoted(word, number == 0));
         words.collect::<Vec<_>>().join(" ")
     }
 }
 
-/// Whether a program can be given this as the argument of that number.
+/// Checks that a program can receive this argument at that position.
 pub(crate) fn check_argument(number: usize, argument: &str) -> Result<(), CommandLineError> {
     let bytes = argument.len();
     if number == 0 && argument.is_empty() {
@@ -187,7 +187,7 @@ pub(crate) fn check_argument(number: usize, argument: &str) -> Result<(), Comman
     }
 }
 
-/// What needs no quotes; in the first word an `=` would set a variable.
+/// Quotes a word if needed; in the program an `=` would set a variable.
 fn quoted(word: &str, is_program: bool) -> String {
     let is_plain = |char: char| {
         char.is_ascii_alphanumeric() || "-_./,:@%+".contains(char) || char == '=' && !is_program
@@ -213,18 +213,19 @@ impl From<CommandLine> for Vec<String> {
 }
 
 impl fmt::Display for CommandLine {
-    /// As a policy has it, `["cargo", "test"]`, without control characters, and cut where it is long.
+    /// Formats the command as in a policy, `["cargo", "test"]`, without control characters, and truncated if
+    /// it is long.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&shown(&self.argv).unwrap_or_else(|cut| cut))
     }
 }
 
-/// The arguments as an array in TOML and JSON; `Err` with its beginning where it is too long.
+/// Formats the arguments as an array in TOML and JSON; `Err` with its beginning if it is too long.
 pub(crate) fn shown(argv: &[String]) -> Result<String, String> {
     array(argv.iter().map(|argument| escaped(argument)), "]")
 }
 
-/// An array of these items, up to its `end`; `Err` with its beginning where it is too long.
+/// Formats an array of these items, followed by `end`; `Err` with its beginning if it is too long.
 pub(crate) fn array(items: impl Iterator<Item = String>, end: &str) -> Result<String, String> {
     let mut text = "[".to_owned();
     for (number, item) in items.enumerate() {
@@ -237,7 +238,7 @@ pub(crate) fn array(items: impl Iterator<Item = String>, end: &str) -> Result<St
     Ok(text + end)
 }
 
-/// How many of these items an array shows, from the first on.
+/// Returns the number of leading items that fit into an array.
 pub(crate) fn shown_count(items: impl Iterator<Item = String>) -> usize {
     let mut bytes = 1;
     let mut shown = 0;
@@ -251,20 +252,20 @@ pub(crate) fn shown_count(items: impl Iterator<Item = String>) -> usize {
     shown
 }
 
-/// An argument as TOML and JSON both read it, cut where it is long.
+/// Formats an argument as a string in TOML and JSON, or `…` if it is too long.
 pub(crate) fn shown_argument(argument: &str) -> String {
     let escaped = escaped(argument);
     if escaped.len() > SHOWN_BYTES_MAX { "…".to_owned() } else { escaped }
 }
 
-/// A string as TOML and JSON both read it.
+/// Formats a string for both TOML and JSON.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 2);
     escaped.push('"');
     for char in text.chars() {
         match char {
             '"' | '\\' => escaped.extend(['\\', char]),
-            // Marks that turn the direction of what is shown would show another command.
+            // Marks that reverse the text direction would make it look like another command.
             '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
                 escaped += &format!("\\u{:04x}", u32::from(char));
             }
@@ -276,20 +277,20 @@ pub(crate) fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Reads words, one character after another.
+/// Word reader, one character at a time.
 ///
-/// Crates that split words pass over metacharacters and do not say where a word began, so these
-/// would have to be looked for in a second reading, which could see other quotes than the first.
+/// Crates that split words ignore metacharacters and do not report where a word began. Finding them would
+/// need a second pass, which could interpret the quotes differently from the first.
 struct Words<'a> {
     chars: Peekable<Chars<'a>>,
-    /// Of the character that was read last, counted from 1.
+    /// Position of the last read character, counted from 1.
     place: usize,
     argv: Vec<String>,
 }
 
 impl Words<'_> {
     fn read(mut self) -> Result<CommandLine, CommandLineError> {
-        // `None` between words; `''` is a word, too.
+        // `None` between words; `''` is also a word.
         let mut word: Option<String> = None;
         while let Some(char) = self.next() {
             match char {
@@ -323,7 +324,7 @@ impl Words<'_> {
         CommandLineError::Metacharacter { character, place: self.place }
     }
 
-    /// Behind a backslash outside quotes; a newline there would join two lines.
+    /// Reads the character after a backslash outside quotes; a newline there would join two lines.
     fn escaped(&mut self) -> Result<char, CommandLineError> {
         let place = self.place;
         match self.next() {
@@ -351,7 +352,7 @@ impl Words<'_> {
                 None => return Err(CommandLineError::Unclosed { quote: '"', place }),
                 Some('"') => return Ok(()),
                 Some(char @ ('$' | '`')) => return Err(self.metacharacter(char)),
-                // Before any other character a backslash stands for itself.
+                // Before any other character a backslash is literal.
                 Some('\\') => match self.chars.peek() {
                     Some('$' | '`' | '"' | '\\') => word.extend(self.next()),
                     Some('\n') => {

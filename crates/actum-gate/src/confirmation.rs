@@ -10,28 +10,28 @@ use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers}
 
 /// Payload type of the envelope of a signed confirmation proof.
 pub const CONFIRMATION_PAYLOAD_TYPE: &str = "application/vnd.actum.confirmation-proof+json";
-/// Format of its payload.
+/// Format of the payload.
 const FORMAT: &str = "actum.confirmation-proof/1";
 
 /// Reason why a signed confirmation proof does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfirmationProblem {
-    /// The bytes are no envelope.
+    /// Not an envelope.
     #[error("the confirmation proof cannot be read: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// No known key signed it.
+    /// No known signer.
     #[error("the confirmation proves nothing: {0}")]
     Signer(#[from] SignerProblem),
-    /// The keys that signed it may not, or not at its time.
+    /// Signer without the right role, or outside the validity of the key.
     #[error("the confirmation does not count: {0}")]
     Key(#[from] KeyProblem),
-    /// Another document was signed.
+    /// Signed payload of another kind.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
-/// Verifies a signed confirmation proof: an approval key or a host key of the keyring signed it, which counted `at` its time.
-/// Returns the bytes of the proof, and the key.
+/// Verifies a signed confirmation proof: an approval key or a host key of the keyring signed it and was valid
+/// at the time `at`. Returns the bytes of the proof, and the key.
 ///
 /// # Errors
 /// [`ConfirmationProblem`]

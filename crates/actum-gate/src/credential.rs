@@ -1,12 +1,12 @@
-//! Credential scan: what in new content looks like a credential (EX-20).
+//! Credential scan: finds text in new content that looks like a credential (EX-20).
 //!
-//! Rules are tables ([`rule`]): literals that are searched for in one pass, and the shape that must stand
-//! around one. Content without any literal costs a look at every second byte. There are no regular
-//! expressions, no backtracking and no floating point, so the effort is linear and every machine finds
-//! the same. Rules that rest on a name alone are decided by the entropy of the value.
+//! Rules are tables ([`rule`]): literals that are searched in one pass, and the required surroundings of a
+//! literal. Content without any literal only costs a look at every second byte. There are no regular
+//! expressions, no backtracking and no floating point, so the effort is linear and every machine finds the
+//! same. Rules that depend only on a name also use the entropy of the value.
 //!
-//! Precision comes before recall: JSON Web Tokens by themselves, which documentation is full of and which
-//! mostly have expired, and the key ids of Twilio, which are names and no secrets, are left out.
+//! Precision takes priority over recall. JSON Web Tokens on their own are left out: documentation is full of
+//! them, and most have expired. So are the key ids of Twilio, which are names and not secrets.
 
 mod assignment;
 mod checksum;
@@ -39,35 +39,34 @@ pub use large::{BEFORE_BYTES, BEHIND_BYTES, LargeScan};
 pub use place::{home_places, is_usual_place, is_withheld};
 use view::View;
 
-/// How many findings one scan tells; those that come first in the content are told.
+/// Maximum number of findings of a scan; the first ones in the content are reported.
 pub const FINDINGS_MAX: usize = 100;
 
-/// The purpose of the digest of a secret.
+/// Domain tag of the digest of a secret.
 const DIGEST_TAG: &str = "actum/credential/v1";
 
-/// Something that looks like a credential. It holds no byte of the secret.
+/// Suspected credential. It contains no byte of the secret.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
-    /// The line it begins on, counted from 1; 0 where only a part of the file was read.
+    /// Line on which it begins, counted from 1; 0 if only a part of the file was read.
     pub line: u64,
-    /// The permanent id of the rule that found it: `aws-access-key-id`.
+    /// Permanent id of the rule that found it, for example `aws-access-key-id`.
     pub rule: String,
-    /// The digest of the secret, by which it is recognised where it moves. A password that is easily
-    /// guessed can be guessed from it.
+    /// Digest of the secret, which identifies it when it moves. An easily guessed password can be guessed from it.
     pub digest: Digest,
 }
 
-/// What a rule says of itself.
+/// Description of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleDescription {
-    /// The permanent id.
+    /// Permanent id.
     pub id: &'static str,
-    /// What it finds, in one sentence.
+    /// Description of its findings in one sentence.
     pub finds: &'static str,
 }
 
-/// All rules, by table.
+/// Returns all rules, by table.
 pub fn rules() -> impl Iterator<Item = RuleDescription> {
     let rules = rule::rules().map(|rule| RuleDescription { id: rule.id, finds: rule.finds });
     rules.chain([
@@ -76,27 +75,27 @@ pub fn rules() -> impl Iterator<Item = RuleDescription> {
     ])
 }
 
-/// The rule of files that are key stores or private keys by their name.
+/// Rule for files that are key stores or private keys by name.
 const KEY_FILE: &str = "key-file";
-/// The rule of the lines of a `.pgpass` file, which is known by its name.
+/// Rule for the lines of a `.pgpass` file, which is recognised by name.
 const PGPASS: &str = "pgpass-password";
 
-/// A file before a change: its last name, and its content.
+/// File before a change: its last name component, and its content.
 #[derive(Debug, Clone, Copy)]
 pub struct FileBefore<'a> {
-    /// Its last name.
+    /// Last name component.
     pub name: &'a [u8],
-    /// Its content.
+    /// Content.
     pub content: &'a [u8],
 }
 
-/// Whether a name alone makes contents credentials, so that a file that only moves is scanned.
+/// Returns true if this name alone can make contents credentials, so that even a file that only moves is scanned.
 pub fn depends_on_name(name: &[u8]) -> bool {
     password_file::is_pgpass(name) || password_file::may_be_key_file(name)
 }
 
-/// Scans the new content of a file: as [`scan`], and by what its last name says. A file that is a key store by name and
-/// content, and was none before, is one finding.
+/// Scans the new content of a file as [`scan`] does, and also by its last name component. A file that is a
+/// key store by name and content, and was not before, is one finding.
 pub fn scan_file(name: &[u8], before: Option<FileBefore<'_>>, after: &[u8]) -> Vec<Finding> {
     let mut findings = scan(before.map(|before| before.content), after);
     let mut add = |line, rule: &str, digest| {
@@ -126,11 +125,12 @@ pub fn scan_file(name: &[u8], before: Option<FileBefore<'_>>, after: &[u8]) -> V
     findings
 }
 
-/// What in `after` looks like a credential and is nowhere in `before`, by line and then by rule. A
-/// secret that occurs several times is reported once, at the first; at most [`FINDINGS_MAX`] are.
+/// Finds suspected credentials in `after` that are nowhere in `before`, ordered by line and then by rule. A
+/// secret that occurs several times is reported once, at the first place. At most [`FINDINGS_MAX`] are
+/// reported.
 ///
-/// The effort grows with the length of both, whatever they hold, and `before` is read only where
-/// `after` has something that looks like a credential.
+/// The effort is linear in the length of both, whatever they contain. `before` is only read if `after` has a
+/// suspected credential.
 pub fn scan(before: Option<&[u8]>, after: &[u8]) -> Vec<Finding> {
     let view = View::new(after);
     let mut known = None;
@@ -142,12 +142,12 @@ pub fn scan(before: Option<&[u8]>, after: &[u8]) -> Vec<Finding> {
     findings.finish()
 }
 
-/// The line at a place in a content, counted from 1.
+/// Returns the line of a position in the content, counted from 1.
 fn line_at(content: &[u8], at: usize) -> u64 {
     newlines(content.get(..at).unwrap_or_default()).saturating_add(1)
 }
 
-/// Where in a content something looks like a credential, ordered by the beginning.
+/// Returns the ranges of suspected credentials in a content, ordered by start.
 pub fn spans(content: &[u8]) -> Vec<Range<usize>> {
     let view = View::new(content);
     let span = |(_, secret): (_, Secret<'_>)| {
@@ -157,10 +157,10 @@ pub fn spans(content: &[u8]) -> Vec<Range<usize>> {
     secrets(&view.bytes).into_iter().map(span).collect()
 }
 
-/// How far behind the beginning of a secret its literal can end, in bytes.
+/// Maximum distance from the start of a secret to the end of its literal, in bytes.
 const BEHIND_SECRET_BYTES: usize = 1 << 10;
 
-/// Findings of a scan. A secret that occurs several times is reported once, at the first.
+/// Findings of a scan. A secret that occurs several times is reported once, at the first place.
 #[derive(Default)]
 struct Findings {
     secrets: BTreeSet<(&'static str, Digest)>,
@@ -168,12 +168,13 @@ struct Findings {
 }
 
 impl Findings {
-    /// No more findings are reported.
+    /// Returns true if no more findings are reported.
     fn is_full(&self) -> bool {
         self.findings.len() >= FINDINGS_MAX
     }
 
-    /// Adds the unknown secrets that begin in a range of a view. `line` is the line in which the range begins, if it is known.
+    /// Adds the unknown secrets that begin in a range of a view. `line` is the line of the start of the
+    /// range, if known.
     fn add(
         &mut self,
         view: &View<'_>,
@@ -212,7 +213,7 @@ fn newlines(bytes: &[u8]) -> u64 {
     memchr_iter(b'\n', bytes).map(|_| 1).sum()
 }
 
-/// The bytes of a secret and where they begin. It has no `Debug`, so that they come into no message.
+/// Secret and its position. It has no `Debug`, so that its bytes never appear in a message.
 struct Secret<'a> {
     at: usize,
     bytes: Cow<'a, [u8]>,
@@ -223,12 +224,11 @@ impl Secret<'_> {
         Digest::tagged(DIGEST_TAG, &[&self.bytes])
     }
 
-    /// Where it ends in the content in which it was found.
+    /// Returns the end of the secret in the content in which it was found.
     fn end(&self, content: &[u8]) -> usize {
         let length = match &self.bytes {
             Cow::Borrowed(bytes) => bytes.len(),
-            // Of a private key what stands between its lines is left out: it ends where its last line
-            // begins.
+            // The text between the lines of a private key is left out: the key ends where its last line begins.
             Cow::Owned(_) => {
                 let rest = content.get(self.at..).unwrap_or_default();
                 let ends: [&[u8]; 2] = [b"-----END", b"Private-MAC"];
@@ -245,13 +245,13 @@ fn digests(content: &[u8]) -> BTreeSet<Digest> {
     secrets(&view.bytes).into_iter().map(|(_, secret)| secret.digest()).collect()
 }
 
-/// All that looks like a credential, with the ids of the rules, ordered by the beginning. What a generic
-/// rule finds inside or around something that another rule finds is left out.
+/// Finds all suspected credentials with the ids of their rules, ordered by start. A finding of a generic rule
+/// inside or around that of another rule is left out.
 fn secrets(content: &[u8]) -> Vec<(&'static str, Secret<'_>)> {
     secrets_named_before(content, content.len())
 }
 
-/// Those of which the literal ends before a place.
+/// Finds the secrets whose literal ends before a position.
 fn secrets_named_before(content: &[u8], end: usize) -> Vec<(&'static str, Secret<'_>)> {
     let (mut found, mut generic) = (Vec::new(), Vec::new());
     for hit in search::hits(content.get(..end).unwrap_or(content)) {
@@ -267,10 +267,10 @@ fn secrets_named_before(content: &[u8], end: usize) -> Vec<(&'static str, Secret
         generic.retain(|(_, secret)| {
             let end = secret.end(content);
             let before = ranges.partition_point(|range| range.start < end);
-            // Ranges are in the order of their beginnings, and nearly never one inside another.
+            // Ranges are sorted by start, and nearly never nested.
             !ranges.iter().take(before).rev().take(OVERLAPS_MAX).any(|range| range.end > secret.at)
         });
-        // Two names can stand in front of one value: `secret_token`.
+        // Two names can precede one value: `secret_token`.
         generic.sort_by_key(|(_, secret)| secret.at);
         generic.dedup_by_key(|(_, secret)| secret.at);
         found.append(&mut generic);
@@ -279,5 +279,5 @@ fn secrets_named_before(content: &[u8], end: usize) -> Vec<(&'static str, Secret
     found
 }
 
-/// How many findings before a value are looked at to see whether one of them reaches into it.
+/// Maximum number of preceding findings that are checked for an overlap with a value.
 const OVERLAPS_MAX: usize = 4;

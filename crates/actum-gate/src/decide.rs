@@ -1,4 +1,4 @@
-//! Decides: asks all gates about a bundle under a policy, once or again from what was kept.
+//! Decision procedure: asks all gates about a bundle under a policy, initially or in a replay.
 
 mod replay;
 
@@ -14,14 +14,15 @@ use crate::verdict::Verdict;
 
 pub use replay::{ReplayProblem, replay};
 
-/// Decides whether a change may be made visible (AEC-11). Where the strictest gate asks for a person, an
-/// approval answers it; what a gate denies no approval allows. A change is denied if access
-/// policies exist and `access` cannot evaluate them.
+/// Decides whether a change may be published (AEC-11). If the strictest gate requires an approval, a valid
+/// approval grants it. A denial by a gate cannot be approved. A change is denied if access policies exist and
+/// `access` cannot evaluate them.
 pub fn decide(bundle: &Bundle, policy: &Policy, access: &dyn AccessJudge) -> Decision {
     decided(bundle, policy, access).0
 }
 
-/// Decides, and returns the reason if access policies could not be evaluated; such a decision is never confirmed.
+/// Decides, and also returns the reason if access policies could not be evaluated. Such a decision is never
+/// confirmed.
 fn decided(
     bundle: &Bundle,
     policy: &Policy,
@@ -46,13 +47,13 @@ fn decided(
     (Decision { semantics: DECISION_SEMANTICS, verdict, tier, gates }, unknown)
 }
 
-/// Asks the gate of leases alone, before there is a change: whether its other terms allow a request.
+/// Asks only the lease gate, before a change exists: whether the other terms of the lease allow a request.
 pub fn judge_lease(bundle: &Bundle, policy: &Policy) -> GateDecision {
     GateDecision::new((GateName::Lease, gate::lease::judge(bundle, policy)))
 }
 
-/// Asks the gate of access alone, before there is a change: whether the access policies let who asks do a thing of the
-/// declared tier.
+/// Asks only the access gate, before a change exists: whether the access policies allow the requester an
+/// action of the declared tier.
 pub fn judge_access(bundle: &Bundle, policy: &Policy, access: &dyn AccessJudge) -> GateDecision {
     let (tier, _) = gate::tier::judge(bundle, policy);
     let said = gate::access::judge(bundle, policy, tier, access).unwrap_or_else(|unknown| {
@@ -63,8 +64,8 @@ pub fn judge_access(bundle: &Bundle, policy: &Policy, access: &dyn AccessJudge) 
 }
 
 impl ExpectedCase {
-    /// Decides the case under the policy of that digest. `asked` gives everything but the change, and the agent where the case
-    /// names none.
+    /// Decides the case under the policy with that digest. `asked` provides everything except the change, and
+    /// the agent if the case names none.
     pub fn decide(
         &self,
         asked: &Case,

@@ -1,8 +1,7 @@
-//! The decision: what the gates say of a change, as a pure function of a bundle and a policy that are
-//! kept.
+//! Decision of the gates on a change, as a pure function of a bundle and a policy that are both kept.
 //!
-//! The same inputs give the same bytes: [`replay`](crate::replay). The fields of the grounds are part of it; the
-//! sentences that are made from them are not.
+//! The same inputs give the same bytes: [`replay`](crate::replay). The fields of the grounds are part of the
+//! decision; the sentences made from them are not.
 
 mod bundle;
 mod lease;
@@ -26,11 +25,11 @@ pub use lease::{LeaseBlock, LeaseCase, lease_record};
 /// Decision of one gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GateDecision {
-    /// Its name.
+    /// Name of the gate.
     pub gate: GateName,
-    /// Its verdict.
+    /// Verdict of the gate.
     pub verdict: Verdict,
-    /// Why.
+    /// Grounds of the verdict.
     pub ground: Grounds,
 }
 
@@ -40,16 +39,16 @@ pub struct GateDecision {
 pub struct Decision {
     /// [`DECISION_SEMANTICS`] of the program that decided.
     pub semantics: u32,
-    /// The strictest of what they said, where no person's approval stands against it.
+    /// Strictest verdict of the gates, unless an approval lifts it.
     pub verdict: Verdict,
-    /// The risk tier of the change.
+    /// Risk tier of the change.
     pub tier: RiskTier,
     /// Decision of each gate, in order.
     pub gates: Vec<GateDecision>,
 }
 
 impl GateDecision {
-    /// The decision as a receipt records it.
+    /// Returns the decision of the gate as a receipt records it.
     ///
     /// # Errors
     /// [`CanonicalError`], never for a decision of [`decide`](crate::decide).
@@ -64,14 +63,14 @@ impl GateDecision {
 }
 
 impl Decision {
-    /// Decision to report first if the change is not allowed: of the first gate that denies it or, where none does, of the
-    /// first that requires approval.
+    /// Returns the decision to report first if the change is not allowed: that of the first gate that denies
+    /// it, otherwise of the first that requires approval.
     pub fn first_refusal(&self) -> Option<&GateDecision> {
         let refused = Some(self.verdict).filter(|&verdict| verdict > Verdict::Allow)?;
         self.gates.iter().find(|gate| gate.verdict == refused)
     }
 
-    /// The canonical JSON of the decision.
+    /// Serialises the decision as canonical JSON.
     ///
     /// # Errors
     /// [`CanonicalError`], never for a decision of [`decide`](crate::decide).
@@ -79,7 +78,7 @@ impl Decision {
         canonical::to_vec(self)
     }
 
-    /// The digest that binds the decision to the canonical bytes of its bundle.
+    /// Returns the digest that binds the decision to the canonical bytes of its bundle.
     ///
     /// # Errors
     /// [`CanonicalError`], never for a decision of [`decide`](crate::decide).
@@ -92,7 +91,7 @@ impl Decision {
         Ok(Digest::tagged(&purpose, &[bundle.as_bytes(), &self.to_vec()?]))
     }
 
-    /// What a receipt records of the decision that was made from the bundle of these bytes.
+    /// Returns the receipt's record of the decision made from the bundle with these bytes.
     ///
     /// # Errors
     /// [`CanonicalError`], never for a decision of [`decide`](crate::decide).

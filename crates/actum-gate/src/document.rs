@@ -1,4 +1,4 @@
-//! Documents that a decision is made from: read in the one form in which they are written.
+//! Documents that a decision is made from, read only in their canonical form.
 
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::path::Cut;
@@ -6,49 +6,49 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// How much of a version an error repeats, in bytes.
+/// Maximum length of a version in an error, in bytes.
 const SHOWN_BYTES_MAX: usize = 120;
 
-/// Bytes that are no such document.
+/// Error of an invalid document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} {problem}")]
 pub struct DocumentError {
-    /// Which document.
+    /// Kind of document.
     pub what: &'static str,
-    /// What is wrong with it.
+    /// Problem of the document.
     pub problem: DocumentProblem,
 }
 
-/// What is wrong with a document.
+/// Problem of a document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentProblem {
-    /// It is not JSON of which every reader has the same idea.
+    /// Not JSON, or JSON that readers interpret differently.
     #[error("cannot be read: {0}")]
     Json(#[from] CanonicalError),
-    /// It is of another format, or for other rules.
+    /// Another format, or other rules.
     #[error("is a `{}`, and this program knows `{known}`", Cut(found.as_bytes(), SHOWN_BYTES_MAX))]
     OtherVersion {
-        /// What it is.
+        /// Version found.
         found: String,
-        /// What is known.
+        /// Version known.
         known: String,
     },
-    /// Fields are missing, too many, or of another kind.
+    /// Fields that are missing, unknown or of another type.
     #[error("cannot be read: {message}")]
     Schema {
-        /// Which, and how.
+        /// Description of the fields.
         message: String,
     },
-    /// It says more than this program reads from it, or in another form.
+    /// Unknown content, or a form that is not canonical.
     #[error("is not in its canonical form")]
     NotCanonical,
 }
 
-/// Reads a document of the version `known`: what `version` tells of it must be that, and its bytes the
-/// canonical ones of what was read.
+/// Reads a document of the version `known`. `version` extracts its version, which must match, and the bytes
+/// must be the canonical form of the result.
 ///
 /// # Errors
-/// [`DocumentError`], which names the document as `what`.
+/// [`DocumentError`] that names the document as `what`.
 pub fn read<T: DeserializeOwned + Serialize>(
     what: &'static str,
     bytes: &[u8],
@@ -68,7 +68,7 @@ pub fn read<T: DeserializeOwned + Serialize>(
     if again == bytes { Ok(document) } else { Err(failed(DocumentProblem::NotCanonical)) }
 }
 
-/// The format that a document says it has.
+/// Returns the format that a document states.
 pub fn format_of(value: &Value) -> &str {
     value.get("format").and_then(Value::as_str).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Who signed an envelope (DSSE v1, `protocol.md`).
+//! Signers and payload of an envelope (DSSE v1, `protocol.md`).
 
 use std::collections::BTreeSet;
 
@@ -13,35 +13,35 @@ use serde::de::DeserializeOwned;
 use crate::document::format_of;
 use crate::signature;
 
-/// The most signatures of an envelope.
+/// Maximum number of signatures of an envelope.
 pub const SIGNATURES_MAX: usize = 16;
-/// How often it is tried, at most, to find who made the signatures that name no key.
+/// Maximum number of attempts to find the signers of signatures that name no key.
 pub const TRIES_MAX: usize = 100;
 
-/// Why nobody is known to have signed an envelope.
+/// Reason why an envelope has no known signer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignerProblem {
-    /// It has more signatures than [`SIGNATURES_MAX`].
-    #[error("it has {found} signatures, and {SIGNATURES_MAX} are the most that are checked")]
+    /// More signatures than [`SIGNATURES_MAX`].
+    #[error("it has {found} signatures, but at most {SIGNATURES_MAX} are checked")]
     TooManySignatures {
-        /// How many.
+        /// Number of signatures.
         found: usize,
     },
-    /// No signature is one of a key in the keyring.
+    /// No signature by a key of the keyring.
     #[error("it is signed by no key of the keyring")]
     NoKnownKey,
-    /// A signature is not the one of the key that it names.
+    /// Signature that does not match the key that it names.
     #[error(
         "the signature is not one of the key `{key}` over these bytes: one of them was changed"
     )]
     Wrong {
-        /// The key.
+        /// Key.
         key: KeyId,
     },
 }
 
 impl SignerProblem {
-    /// The permanent name.
+    /// Returns the permanent name of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::TooManySignatures { .. } => "TOO_MANY_SIGNATURES",
@@ -51,40 +51,40 @@ impl SignerProblem {
     }
 }
 
-/// Why what was signed is not what it is taken for.
+/// Reason why a signed payload is not of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PayloadProblem {
-    /// It is something else.
+    /// Payload of another type.
     #[error("what was signed is no {noun}: its {what} is `{}` and not `{wanted}`", Cut(found.as_bytes(), 80))]
     Type {
-        /// What it is taken for.
+        /// Expected kind of document.
         noun: &'static str,
-        /// Which of its types.
+        /// Name of the type field.
         what: &'static str,
-        /// The type.
+        /// Type found.
         found: String,
-        /// What it should be.
+        /// Expected type.
         wanted: &'static str,
     },
-    /// It is not JSON of which every reader has the same idea.
+    /// Not JSON, or JSON that readers interpret differently.
     #[error("the {noun} cannot be read: {source}")]
     Json {
-        /// What it is taken for.
+        /// Expected kind of document.
         noun: &'static str,
-        /// Why.
+        /// Cause.
         source: CanonicalError,
     },
-    /// Fields of it are missing, too many, or of another kind.
+    /// Fields that are missing, unknown or of another type.
     #[error("the {noun} cannot be read: {message}")]
     Schema {
-        /// What it is taken for.
+        /// Expected kind of document.
         noun: &'static str,
-        /// Which, and how.
+        /// Description of the fields.
         message: String,
     },
 }
 
-/// What stands in an envelope whose signature was found sound: a document of a type, and of a format.
+/// Reads the payload of an envelope whose signature was verified: a document of this type and format.
 ///
 /// # Errors
 /// [`PayloadProblem`].
@@ -97,7 +97,8 @@ pub fn payload<T: DeserializeOwned>(
     signed_payload(envelope, noun, payload_type, Some(format))
 }
 
-/// Reads the payload of an envelope whose signature was found sound: a document of a type that may have no field `format`.
+/// Reads the payload of an envelope whose signature was verified: a document of this type, whose `format` is
+/// optional.
 ///
 /// # Errors
 /// [`PayloadProblem`].
@@ -119,11 +120,11 @@ pub(crate) fn signed_payload<T: DeserializeOwned>(
     serde_json::from_value(value).map_err(shape)
 }
 
-/// The keys that signed an envelope, each once, in the order of the signatures; one at least.
-/// Whether they count, for what was signed and when, is another question.
+/// Returns the keys that signed an envelope: at least one, each once, in the order of the signatures. The
+/// caller checks whether they are valid for this payload and time.
 ///
-/// A signature that names a key which is not in the keyring is passed over. One that names a key in
-/// it must be of that key. For one that names none, all keys are tried.
+/// A signature that names a key outside the keyring is ignored. One that names a key of the keyring must be
+/// of that key. If it names none, all keys are tried.
 ///
 /// # Errors
 /// [`SignerProblem`].
@@ -156,10 +157,10 @@ pub fn signers<'k>(
     if signers.is_empty() { Err(SignerProblem::NoKnownKey) } else { Ok(signers) }
 }
 
-/// The first of these keys whose signature of the moment `at` counts for `role`.
+/// Returns the first of these keys whose signature at the moment `at` is valid for `role`.
 ///
 /// # Errors
-/// What is wrong with the first of them, where none counts.
+/// The problem of the first key, if none is valid.
 pub fn counting<'k>(
     signers: &[&'k KeyEntry],
     role: KeyRole,

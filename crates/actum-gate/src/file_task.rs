@@ -7,37 +7,37 @@ use actum_record::signer::{KeyId, KeyRole};
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, signed_payload, signers};
 
-/// A result of a file task that a result key of the keyring signed, within its time.
+/// Result of a file task signed by a result key of the keyring, at a time when the key was valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedFileTask {
-    /// The part of it that a ledger reads.
+    /// Part of the result that a ledger reads.
     pub ended: FileTaskEnded,
-    /// The signed bytes, the whole `ExecutionResult`.
+    /// Signed bytes, the whole `ExecutionResult`.
     pub payload: Vec<u8>,
     /// Key that signed it.
     pub key: KeyId,
 }
 
-/// Why the result of a file task does not count.
+/// Reason why the result of a file task does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileTaskProblem {
-    /// It is no envelope.
+    /// Not an envelope.
     #[error("the result of the file task cannot be read: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// No known key signed it.
+    /// No known signer.
     #[error("the result of the file task proves nothing: {0}")]
     Signer(#[from] SignerProblem),
-    /// The keys that signed it may not, or not at its time.
+    /// Signer without the right role, or outside the validity of the key.
     #[error("the result of the file task does not count: {0}")]
     Key(#[from] KeyProblem),
-    /// Another document was signed.
+    /// Signed payload of another kind.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
 impl FileTaskProblem {
-    /// The permanent name.
+    /// Returns the permanent name of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope(_)
@@ -51,7 +51,7 @@ impl FileTaskProblem {
     }
 }
 
-/// Checks a `FILE_TASK_ENDED` entry: a result key of the keyring signed it, which counted when the task ended.
+/// Verifies a `FILE_TASK_ENDED` entry: a result key of the keyring signed it and was valid when the task ended.
 ///
 /// # Errors
 /// [`FileTaskProblem`].

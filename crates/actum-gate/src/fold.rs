@@ -1,7 +1,7 @@
-//! Spellings of a name that some file system takes for the same name.
+//! Equivalent spellings of a name: those that some file system considers equal.
 //!
-//! Linux compares names byte by byte; the file systems of other systems, which a workspace may lie on
-//! or go to, do not. What is protected is protected in each of its spellings.
+//! Linux compares names byte by byte. Other file systems, on which a workspace may be or to which it may be
+//! copied, do not. A protected name is protected in each of its spellings.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,9 @@ use actum_core::path::is_ignorable;
 use unicase::UniCase;
 use unicode_normalization::UnicodeNormalization;
 
-/// The form in which names are compared: without case, with one form for what looks alike (NFKC), and
-/// without what is not seen (Unicode, `NFKC_Casefold`). Bytes that are no UTF-8 stay as they are.
+/// Folds a name for comparison: without case, with similar characters unified (NFKC), and without invisible
+/// ones (Unicode,
+/// `NFKC_Casefold`). Bytes that are not UTF-8 are unchanged.
 pub(crate) fn folded(name: &[u8]) -> Cow<'_, [u8]> {
     if name.is_ascii() {
         return match name.iter().any(u8::is_ascii_uppercase) {
@@ -30,11 +31,11 @@ fn folded_text(text: &str) -> String {
     let without_case = |text: String| UniCase::unicode(text).to_folded_case();
     let once = without_case(text.nfkc().collect());
     let seen: String = once.chars().filter(|character| !is_ignorable(*character)).collect();
-    // What is left may fold and compose once more.
+    // The remaining characters may fold and compose once more.
     without_case(seen).nfkc().collect()
 }
 
-/// The same name as Windows opens it: without a stream, and without dots and spaces at its end.
+/// Returns the name as Windows opens it: without a stream, and without dots and spaces at its end.
 pub(crate) fn as_windows_opens(name: &[u8]) -> &[u8] {
     let name = name.split(|&byte| byte == b':').next().unwrap_or_default();
     let end = name.iter().rposition(|&byte| byte != b'.' && byte != b' ');
@@ -52,7 +53,7 @@ mod tests {
         {
             assert_eq!(&*folded(name.as_bytes()), b".env", "{name}");
         }
-        // One letter, and a letter with an accent.
+        // A single code point, and a letter with a combining accent.
         assert_eq!(folded("É".as_bytes()), folded("e\u{301}".as_bytes()));
         assert_eq!(&*folded("STRASSE".as_bytes()), &*folded("straße".as_bytes()));
         assert_eq!(&*folded(b"A\xffB"), b"a\xffB".to_ascii_lowercase());

@@ -1,4 +1,4 @@
-//! Removed history, signed by the key of receipts, or by the approval key where the retention keeps it.
+//! Records of removed history, signed by the receipt key, or by the approval key if the retention protects it.
 
 use actum_record::dsse::{Envelope, EnvelopeError};
 use actum_record::keyring::{KeyProblem, Keyring};
@@ -7,25 +7,25 @@ use actum_record::signer::KeyRole;
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 
-/// Why a record of removed history does not count.
+/// Reason why a record of removed history does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ForgottenProblem {
-    /// It is no envelope.
+    /// Not an envelope.
     #[error("the record of removed history cannot be read: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// No known key signed it.
+    /// No known signer.
     #[error("the record of removed history proves nothing: {0}")]
     Signer(#[from] SignerProblem),
-    /// The keys that signed it may not, or not at its time.
+    /// Signer without the right role, or outside the validity of the key.
     #[error("the record of removed history does not count: {0}")]
     Key(#[from] KeyProblem),
-    /// Another document was signed.
+    /// Signed payload of another kind.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
-/// Checks a `HISTORY_FORGOTTEN` entry: a key of the keyring signed it that counted at its time, the approval key
-/// where it was approved.
+/// Verifies a `HISTORY_FORGOTTEN` entry: a key of the keyring signed it and was valid at that time; the
+/// approval key if it was approved.
 ///
 /// # Errors
 /// [`ForgottenProblem`].

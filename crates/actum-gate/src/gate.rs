@@ -1,4 +1,4 @@
-//! The gates: each a function of a bundle and a policy, and of nothing else, in a file of its own.
+//! Gates, one to a file: each depends only on a bundle and a policy.
 
 pub(crate) mod access;
 pub(crate) mod approval;
@@ -33,14 +33,14 @@ impl GateVerdict {
         Self { verdict: Verdict::Deny, ground: ground.into() }
     }
 
-    /// Sets how many more grounds there are like the first.
+    /// Sets the number of further grounds of the same kind.
     fn with_more(mut self, more: usize) -> Self {
         self.ground.more = more;
         self
     }
 }
 
-/// Judges by one gate. `None` for the gates that need more than a bundle and a policy:
+/// Judges by one gate. Returns `None` for gates that need more than a bundle and a policy:
 /// [`decide`](crate::decide()) asks these itself.
 pub(crate) fn judge(gate: GateName, bundle: &Bundle, policy: &Policy) -> Option<GateVerdict> {
     match gate {

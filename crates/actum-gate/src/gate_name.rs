@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 /// Built-in rules about paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PathRules {
-    /// Groups of protected paths.
+    /// Protected path groups.
     Protected,
     /// Paths of a tier that needs approval.
     Tier,
@@ -15,7 +15,7 @@ pub(crate) enum PathRules {
 
 macro_rules! gates {
     ($($(#[$doc:meta])* $gate:ident = $name:literal { testable: $testable:literal, path_rules: $path_rules:expr },)*) => {
-        /// A gate of this version of the rules. Records keep names as text, since other versions have other gates.
+        /// Gate of this version of the rules. Records keep names as text, since other versions have other gates.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum GateName {
             $($(#[$doc])* $gate,)*
@@ -32,14 +32,15 @@ macro_rules! gates {
                 }
             }
 
-            /// Whether paths and commands alone can make the gate refuse a change, so that a policy test can expect it.
+            /// Returns true if paths and commands alone can make the gate refuse a change, so that a policy
+            /// test can expect it.
             pub(crate) fn is_testable(self) -> bool {
                 match self {
                     $(Self::$gate => $testable,)*
                 }
             }
 
-            /// Built-in rules by which the gate refuses a path alone, which result files obey.
+            /// Returns the built-in path rules of the gate, which also apply to result files.
             pub(crate) fn path_rules(self) -> Option<PathRules> {
                 match self {
                     $(Self::$gate => $path_rules,)*
@@ -49,8 +50,8 @@ macro_rules! gates {
     };
 }
 
-// A new gate comes before `approval`, which answers the gates above it. A policy test has no content and no approval, so
-// the gates about these are not `testable`.
+// A new gate comes before `approval`, which answers the gates above it. A policy test has no content and no
+// approval, so gates that depend on these are not `testable`.
 gates! {
     /// Denies changes of protected paths.
     Protected = "protected" { testable: true, path_rules: Some(PathRules::Protected) },
@@ -62,13 +63,13 @@ gates! {
     Commands = "commands" { testable: true, path_rules: None },
     /// Denies credentials in new content.
     Credentials = "credentials" { testable: false, path_rules: None },
-    /// Denies what the lease of a request does not allow, and requests that need a lease and have none.
+    /// Denies requests that their lease does not allow, and those that need a lease and have none.
     Lease = "lease" { testable: false, path_rules: None },
     /// Requires approval for risky changes.
     Tier = "tier" { testable: true, path_rules: Some(PathRules::Tier) },
     /// Asks the operator's access policies.
     Access = "access" { testable: true, path_rules: None },
-    /// Answers the other gates: a valid approval lifts what they require.
+    /// Answers the other gates: a valid approval satisfies them.
     Approval = "approval" { testable: false, path_rules: None },
 }
 

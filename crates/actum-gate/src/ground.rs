@@ -1,5 +1,5 @@
-//! Grounds of gates as data: decided, recorded and hashed as fields. Sentences are made from them in `sentence.rs`,
-//! so that wording can change without another version of the rules.
+//! Grounds of gates as data: they are decided, recorded and hashed as fields. `sentence.rs` makes sentences
+//! from them, so that the wording can change without another version of the rules.
 
 mod access;
 mod lease;
@@ -23,29 +23,30 @@ pub use access::{
     AccessGround, AccessPolicyName, AccessUnknownKind, Counted, EvaluationProblem, RequestProblem,
 };
 
-/// Version of the rules that lead from a bundle to a decision. It goes up with every change of what a gate decides, of the
-/// kinds of grounds and their fields, and of the version of Cedar, which may judge access policies in another way.
+/// Version of the rules that lead from a bundle to a decision. It increases when a gate decides differently,
+/// or when kinds of grounds or their fields change. It also increases with the version of Cedar, which may
+/// judge access policies differently.
 pub const DECISION_SEMANTICS: u32 = 7;
 
-/// Ground of one gate, and how many more there are.
+/// Ground of one gate, and the number of further ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grounds {
-    /// First one found.
+    /// First ground found.
     #[serde(flatten)]
     pub first: Ground,
-    /// Further paths, commands or grounds of the same gate with the same verdict.
+    /// Number of further paths, commands or grounds of the same gate with the same verdict.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more: usize,
 }
 
-/// Why a gate allows, denies or asks. In JSON an object whose `kind` is the variant in snake case.
+/// Reason why a gate allows, denies or asks. In JSON it is an object whose `kind` is the variant in snake case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Ground {
-    /// An undo restores what was there before a run, so the gate does not judge it.
+    /// An undo restores the state before a run, so the gate does not judge it.
     Restores,
 
-    /// Protected: no path is.
+    /// Protected: no changed path is protected.
     NotProtected,
     /// Protected: the operator's policy excepts a path, and no other path is protected.
     Excepted {
@@ -56,12 +57,12 @@ pub enum Ground {
     Protected {
         /// Path in the workspace.
         path: PathName,
-        /// Root of the workspace, where the rule matches only with the names above the workspace.
+        /// Root of the workspace, if the rule matches only together with the names above the workspace.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         root: Option<String>,
         /// Pattern that matches.
         rule: PathRule,
-        /// Whose rule it is.
+        /// Owner of the rule.
         by: Protector,
     },
     /// Protected: permission bits would change for all names of a hard-linked file.
@@ -69,13 +70,13 @@ pub enum Ground {
         /// One of its names.
         path: PathName,
     },
-    /// Protected: a symbolic link leads to a protected path.
+    /// Protected: a symbolic link points to a protected path.
     ProtectedTarget {
-        /// The link.
+        /// Path of the link.
         link: PathName,
-        /// Path in the workspace that it leads to.
+        /// Path in the workspace that it points to.
         path: PathName,
-        /// As in [`Ground::Protected`].
+        /// Same as in [`Ground::Protected`].
         #[serde(default, skip_serializing_if = "Option::is_none")]
         root: Option<String>,
         /// Rule that covers the path.
@@ -83,26 +84,26 @@ pub enum Ground {
         /// Origin of the rule.
         by: Protector,
     },
-    /// Protected: a symbolic link leads to the state of git or actum.
+    /// Protected: a symbolic link points into the state of git or actum.
     StateTarget {
-        /// The link.
+        /// Path of the link.
         link: PathName,
     },
-    /// Protected: a new name has characters that are not shown.
+    /// Protected: a new name has invisible characters.
     HiddenCharacters {
         /// New name.
         path: PathName,
     },
-    /// Protected: a new name has characters that are not shown and belong to an emoji.
+    /// Protected: a new name has invisible characters that belong to an emoji.
     EmojiCharacters {
         /// New name.
         path: PathName,
     },
-    /// Protected: a file would make its directory something that no change may make.
+    /// Protected: a file would turn its directory into one that no change may make.
     NewState {
         /// Path of the file.
         path: PathName,
-        /// What its directory would become.
+        /// Trigger that the directory would become.
         trigger: Trigger,
     },
 
@@ -127,7 +128,7 @@ pub enum Ground {
         /// Further rules.
         #[serde(default, skip_serializing_if = "is_zero")]
         rules_omitted: usize,
-        /// As in [`ScopeDenied`](Self::ScopeDenied).
+        /// Same as in [`ScopeDenied`](Self::ScopeDenied).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         policy: Option<Source>,
     },
@@ -135,35 +136,35 @@ pub enum Ground {
     ScopeUnknown {
         /// Path in the workspace.
         path: PathName,
-        /// As in [`ScopeDenied`](Self::ScopeDenied).
+        /// Same as in [`ScopeDenied`](Self::ScopeDenied).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         policy: Option<Source>,
     },
 
-    /// Budget: size of the change, and the limits that it was compared with.
+    /// Budget: size of the change, and the limits it was compared with.
     Budget {
         /// Changed files.
         files: u64,
         /// Added and removed lines.
         loc: u64,
-        /// Most files; no limit if absent.
+        /// Maximum number of files; no limit if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         files_max: Option<u64>,
-        /// Most lines; no limit if absent.
+        /// Maximum number of lines; no limit if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         loc_max: Option<u64>,
-        /// Policy whose limit is exceeded; absent where none is, or where it is the request's own.
+        /// Policy whose limit is exceeded; absent if none is exceeded, or if it is the limit of the request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         policy: Option<Source>,
     },
 
     /// Commands: no command would be run.
     NoCommand,
-    /// Commands: more of them than one change may come with.
+    /// Commands: more of them than one change may have.
     TooManyCommands {
-        /// How many.
+        /// Number of commands.
         count: usize,
-        /// How many are allowed.
+        /// Maximum number.
         max: usize,
     },
     /// Commands: a rule decides about a command.
@@ -172,7 +173,7 @@ pub enum Ground {
         command: CommandExcerpt,
         /// Rule.
         rule: RuleExcerpt,
-        /// Its decision.
+        /// Decision of the rule.
         decision: RuleDecision,
         /// Reason that its author gave.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -185,7 +186,7 @@ pub enum Ground {
     NoCommandRule {
         /// Command.
         command: CommandExcerpt,
-        /// Rule that comes nearest; absent where none names the program.
+        /// Nearest rule; absent if none names the program.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         nearest: Option<Nearest>,
     },
@@ -197,16 +198,16 @@ pub enum Ground {
 
     /// Credentials: nothing new looks like one.
     NoCredential,
-    /// Credentials: all that look like one are allowed by the policy.
+    /// Credentials: the policy allows all suspected ones.
     AllowedCredentials {
-        /// How many.
+        /// Number of suspected credentials.
         count: usize,
     },
     /// Credentials: new content looks like one.
     Credential {
         /// File.
         path: PathName,
-        /// Line, counted from 1; absent where only a part of the file was read.
+        /// Line, counted from 1; absent if only a part of the file was read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         line: Option<u64>,
         /// Id of the rule that matches.
@@ -220,13 +221,13 @@ pub enum Ground {
         path: PathName,
     },
 
-    /// Lease: none came along, and none is required.
+    /// Lease: none was given, and none is required.
     NoLease,
-    /// Lease: none came along, and one is required.
+    /// Lease: none was given, and one is required.
     LeaseRequired {
         /// Entry point that received the request.
         entry_point: String,
-        /// Policy that requires it; absent where the entry point always needs one.
+        /// Policy that requires it; absent if the entry point always needs one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         policy: Option<Source>,
     },
@@ -251,7 +252,7 @@ pub enum Ground {
     Tier {
         /// Tier.
         tier: RiskTier,
-        /// Why it is that tier.
+        /// Reason for the tier.
         reason: TierReason,
     },
 
@@ -259,7 +260,7 @@ pub enum Ground {
     NoAccessPolicies,
     /// Access: answer of the access policies.
     Access {
-        /// Approvals that a permit requires; absent if one is enough.
+        /// Number of approvals that a permit requires; absent if one is enough.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         approvals: Option<u32>,
         /// First grounds of the answer.
@@ -267,7 +268,7 @@ pub enum Ground {
     },
     /// Access: access policies exist and cannot be evaluated.
     AccessUnknown {
-        /// Why not.
+        /// Reason why they cannot be evaluated.
         problem: AccessUnknownKind,
     },
 
@@ -284,11 +285,11 @@ pub enum Ground {
         /// Key that signed it.
         key: KeyId,
     },
-    /// Approval: given, and it does not count.
+    /// Approval: given, but invalid.
     ApprovalRejected {
         /// Plan.
         plan: RunId,
-        /// Why it does not count.
+        /// Reason why it is invalid.
         problem: ApprovalMismatch,
     },
 }
@@ -303,42 +304,42 @@ pub enum Protector {
     Policy(Source),
 }
 
-/// Why a change is of its risk tier. In JSON as [`Ground`].
+/// Reason for the risk tier of a change. In JSON it has the same form as [`Ground`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TierReason {
     /// Nothing changes.
     NoChange,
-    /// It restores what was there before a run.
+    /// Restores the state before a run.
     Restores,
-    /// It was declared as that tier.
+    /// Declared as that tier.
     Declared,
-    /// All of it is in the areas where agents keep their own work.
+    /// All changes are in the areas where agents keep their own work.
     OwnArea,
-    /// All of it can be undone.
+    /// All changes can be undone.
     Reversible,
-    /// It deletes many files.
+    /// Deletes many files.
     ManyDeleted {
-        /// How many.
+        /// Number of files.
         files: usize,
     },
-    /// It changes many files.
+    /// Changes many files.
     ManyChanged {
-        /// How many.
+        /// Number of files.
         files: usize,
     },
-    /// Its SQL steps change more rows than a policy allows without an approval.
+    /// SQL steps change more rows than a policy allows without an approval.
     SqlRows {
-        /// Rows that they change.
+        /// Number of rows that they change.
         rows: u64,
-        /// Most rows without an approval.
+        /// Maximum number of rows without an approval.
         rows_max: u64,
         /// Policy.
         policy: Source,
     },
-    /// Pipelines of it reach outside, where nothing takes back what they do.
+    /// Pipelines have external effects, which nothing undoes.
     External {
-        /// Their names, in the order in which they run.
+        /// Names of the pipelines, in the order in which they run.
         pipelines: Vec<String>,
     },
     /// A new file takes the path of a directory that task plans need for their reports.
@@ -346,16 +347,16 @@ pub enum TierReason {
         /// Path of the file.
         path: PathName,
     },
-    /// A symbolic link leads out of the workspace.
+    /// A symbolic link points outside the workspace.
     LinkOutside {
-        /// The link.
+        /// Path of the link.
         path: PathName,
     },
     /// A built-in rule matches.
     BuiltIn {
         /// Path in the workspace.
         path: PathName,
-        /// As in [`Ground::Protected`].
+        /// Same as in [`Ground::Protected`].
         #[serde(default, skip_serializing_if = "Option::is_none")]
         root: Option<String>,
         /// Id of the rule.
@@ -365,7 +366,7 @@ pub enum TierReason {
     Policy {
         /// Path in the workspace.
         path: PathName,
-        /// As in [`Ground::Protected`].
+        /// Same as in [`Ground::Protected`].
         #[serde(default, skip_serializing_if = "Option::is_none")]
         root: Option<String>,
         /// Reason that its author gave.
@@ -373,46 +374,46 @@ pub enum TierReason {
         /// Policy.
         policy: Source,
     },
-    /// A file has other names, which undo does not link again.
+    /// A file has other hard links, which undo does not restore.
     HardLinked {
         /// One of its names.
         path: PathName,
     },
-    /// Every user may write the path afterwards.
+    /// Every user may write to the path afterwards.
     WorldWritable {
         /// Path.
         path: PathName,
     },
-    /// Another program acts on a file by itself.
+    /// Another program acts on a file automatically.
     Trigger {
         /// Path of the file.
         path: PathName,
-        /// Program, and what it does.
+        /// Program and its effect.
         trigger: Trigger,
     },
 }
 
-/// Why an approval does not count for a change.
+/// Reason why an approval does not apply to a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalMismatch {
-    /// It is for another plan.
+    /// Approval for another plan.
     Plan,
-    /// It is for other limits.
+    /// Approval for other limits.
     Limits,
-    /// It was given under another policy.
+    /// Approval under another policy.
     Policy,
-    /// It is for another change.
+    /// Approval for another change.
     Change,
-    /// It has expired.
+    /// Expired approval.
     Expired,
 }
 
 impl Grounds {
-    /// The grounds as a receipt records them.
+    /// Returns the grounds as a receipt records them.
     ///
     /// # Errors
-    /// [`CanonicalError`], which no ground of a gate leads to.
+    /// [`CanonicalError`], never for a ground of a gate.
     pub fn record(&self) -> Result<RecordedGround, CanonicalError> {
         canonical::read(&canonical::to_vec(self)?).map(RecordedGround)
     }
@@ -426,7 +427,7 @@ impl Grounds {
 }
 
 impl Ground {
-    /// Ground of a judgement of a command.
+    /// Returns the ground for a judgement of a command.
     pub fn of_command(line: &CommandLine, judgement: &CommandJudgement) -> Self {
         let command = line.into();
         let CommandJudgement { rule, policy, nearest, .. } = judgement;

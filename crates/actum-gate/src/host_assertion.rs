@@ -14,7 +14,7 @@ use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers}
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostAssertion {
-    /// [`HostAssertion::FORMAT`].
+    /// Format, always [`HostAssertion::FORMAT`].
     pub format: String,
     /// Goal.
     pub correlation: CorrelationId,
@@ -29,30 +29,30 @@ pub struct HostAssertion {
 }
 
 impl HostAssertion {
-    /// The value of `format`.
+    /// Value of `format`.
     pub const FORMAT: &str = "actum.host-assertion/1";
-    /// The payload type of the envelope.
+    /// Payload type of the envelope.
     pub const PAYLOAD_TYPE: &str = "application/vnd.actum.host-assertion+json";
 }
 
 /// Reason why an assertion does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostAssertionProblem {
-    /// The bytes are no envelope.
+    /// Not an envelope.
     #[error("the host assertion cannot be read: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// No known key signed it.
+    /// No known signer.
     #[error("the host assertion proves nothing: {0}")]
     Signer(#[from] SignerProblem),
-    /// The keys that signed it may not, or not at this time.
+    /// Signer without the right role, or outside the validity of the key.
     #[error("the host assertion does not count: {0}")]
     Key(#[from] KeyProblem),
-    /// Another document was signed.
+    /// Signed payload of another kind.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
-/// Verifies an assertion: a host key of the keyring signed it, which counts `at` this time. Returns it, and the key.
+/// Verifies an assertion: a host key of the keyring signed it and is valid at the time `at`. Returns it, and the key.
 ///
 /// # Errors
 /// [`HostAssertionProblem`]

@@ -10,34 +10,36 @@ use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers}
 
 /// Payload type of the envelope of a signed learning table.
 pub const LEARNING_PAYLOAD_TYPE: &str = "application/vnd.actum.finder-learning+json";
-/// Format of its payload.
+/// Format of the payload.
 const FORMAT: &str = "actum.finder-learning/1";
 
 /// Reason why a signed learning table does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LearningProblem {
-    /// The bytes are no envelope.
+    /// Not an envelope.
     #[error("the learning table is not signed: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// No known key signed it.
+    /// No known signer.
     #[error("the signature of the learning table proves nothing: {0}")]
     Signer(#[from] SignerProblem),
-    /// The keys that signed it may not, or not any more.
+    /// Signer without the right role, or whose key is no longer valid.
     #[error("the signature of the learning table does not count: {0}")]
     Key(#[from] KeyProblem),
-    /// A key signed it that another one replaced. A key counts a little longer than that, for work that is under way.
+    /// Signer whose key was replaced by another one. A replaced key stays valid a little longer, for work in
+    /// progress.
     #[error("the key `{id}` that signed the learning table was replaced by another one")]
     Retired {
-        /// The key.
+        /// Replaced key.
         id: KeyId,
     },
-    /// Another document was signed.
+    /// Signed payload of another kind.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
-/// Verifies a signed learning table: the approval key of the keyring that is in force `now` signed it. A table has no time of
-/// its own, so the key that signed it has to be the one that would sign it anew. Returns the bytes of the table, and the key.
+/// Verifies a signed learning table: the approval key of the keyring that is in force `now` signed it. A
+/// table has no time of its own, so only the key that would sign it now is accepted. Returns the bytes of the
+/// table, and the key.
 ///
 /// # Errors
 /// [`LearningProblem`]

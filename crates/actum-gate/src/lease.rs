@@ -7,60 +7,60 @@ use actum_record::signer::{KeyId, KeyRole};
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 
-/// A grant that a lease key of the keyring signed, within its time.
+/// Grant signed by a lease key of the keyring, at a time when the key was valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedLeaseGrant {
-    /// The grant.
+    /// Grant.
     pub granted: LeaseGranted,
     /// Key that signed it.
     pub key: KeyId,
 }
 
-/// A revocation that a lease key of the keyring signed, within its time.
+/// Revocation signed by a lease key of the keyring, at a time when the key was valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedLeaseRevocation {
-    /// The revocation.
+    /// Revocation.
     pub revoked: LeaseRevoked,
     /// Key that signed it.
     pub key: KeyId,
 }
 
-/// Why a grant or a revocation does not count.
+/// Reason why a grant or a revocation does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LeaseEntryProblem {
-    /// It is no envelope.
+    /// Not an envelope.
     #[error("the {noun} cannot be read: {source}")]
     Envelope {
-        /// What it was taken for.
+        /// Expected kind of entry.
         noun: &'static str,
-        /// Why.
+        /// Cause.
         source: EnvelopeError,
     },
-    /// No known key signed it.
+    /// No known signer.
     #[error("the {noun} proves nothing: {source}")]
     Signer {
-        /// What it was taken for.
+        /// Expected kind of entry.
         noun: &'static str,
-        /// Why.
+        /// Cause.
         source: SignerProblem,
     },
-    /// The keys that signed it may not, or not at its time.
+    /// Signer without the right role, or outside the validity of the key.
     #[error("the {noun} does not count: {source}")]
     Key {
-        /// What it was taken for.
+        /// Expected kind of entry.
         noun: &'static str,
-        /// Why.
+        /// Cause.
         source: KeyProblem,
     },
-    /// Another document was signed.
+    /// Signed payload of another kind.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
 impl LeaseEntryProblem {
-    /// The permanent name.
+    /// Returns the permanent name of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope { .. }
@@ -77,8 +77,8 @@ impl LeaseEntryProblem {
 const GRANT: &str = "grant of a lease";
 const REVOCATION: &str = "revocation of a lease";
 
-/// Checks a `LEASE_GRANTED` entry: a lease key of the keyring signed it, which counted when the lease was granted. Its
-/// terms are what the key signed; whether a lease has them is for the reader of the lease to check.
+/// Verifies a `LEASE_GRANTED` entry: a lease key of the keyring signed it and was valid when the lease was
+/// granted. The key signed the terms; the reader of a lease checks that the lease has them.
 ///
 /// # Errors
 /// [`LeaseEntryProblem`].
@@ -95,7 +95,7 @@ pub fn verify_lease_granted(
     Ok(VerifiedLeaseGrant { granted, key })
 }
 
-/// Checks a `LEASE_REVOKED` entry: a lease key of the keyring signed it, which counted when the lease was revoked.
+/// Verifies a `LEASE_REVOKED` entry: a lease key of the keyring signed it and was valid when the lease was revoked.
 ///
 /// # Errors
 /// [`LeaseEntryProblem`].

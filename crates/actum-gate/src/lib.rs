@@ -1,7 +1,7 @@
-//! What actum decides, and what it proves, pure: no I/O, clock, randomness, environment or async.
+//! Decisions and proofs of actum, pure: no I/O, clock, randomness, environment or async.
 //!
-//! An auditor needs this crate, `actum-core` and `actum-record` alone: a receipt, the checkpoint of the log that it
-//! is in and a keyring are bytes, and so is all that a decision was made from.
+//! An auditor needs only this crate, `actum-core` and `actum-record`. A receipt, the checkpoint of its log
+//! and a keyring are bytes, and so are all inputs of a decision.
 
 pub mod access;
 pub mod answer;
@@ -74,7 +74,7 @@ pub use verdict::Verdict;
 
 use actum_record::keyring::KeyProblem;
 
-/// The permanent name of why a key does not count.
+/// Returns the permanent name of the reason why a key is not valid.
 pub fn key_reason(problem: &KeyProblem) -> &'static str {
     match problem {
         KeyProblem::Unknown { .. } => "KEY_UNKNOWN",

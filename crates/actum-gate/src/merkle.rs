@@ -1,44 +1,44 @@
-//! The checking of Merkle proofs (RFC 6962, sections 2.1.1 and 2.1.2, by the algorithms of RFC 9162,
-//! sections 2.1.3.2 and 2.1.4.2). What makes them is [`actum_record::merkle`].
+//! Verification of Merkle proofs (RFC 6962, sections 2.1.1 and 2.1.2, by the algorithms of RFC 9162, sections
+//! 2.1.3.2 and 2.1.4.2). [`actum_record::merkle`] makes them.
 
 use actum_core::Digest;
 use actum_record::merkle::{empty_root, node_hash};
 
-/// Why a proof proves nothing.
+/// Reason why a proof is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ProofError {
-    /// It is about an entry that the log does not have.
+    /// Entry that is not in the log.
     #[error("the log of {size} entries has no entry {index}")]
     NoEntry {
-        /// The entry, counted from 0.
+        /// Index of the entry, counted from 0.
         index: u64,
-        /// The size of the log.
+        /// Size of the log.
         size: u64,
     },
-    /// It would make a log shorter.
+    /// Later log that is shorter than the earlier one.
     #[error("the log of {old} entries is not the beginning of one of {size}")]
     Shorter {
-        /// The size of the log that came first.
+        /// Size of the earlier log.
         old: u64,
-        /// The size of the later one.
+        /// Size of the later log.
         size: u64,
     },
-    /// It has more or fewer hashes than a proof about these sizes.
-    #[error("the proof has {found} hashes, which is not the number for these sizes")]
+    /// Number of hashes that does not match these sizes.
+    #[error("the proof has {found} hashes, which is the wrong number for these sizes")]
     Length {
-        /// How many it has.
+        /// Number of hashes.
         found: usize,
     },
-    /// It leads to another root than the one that is to be proven.
+    /// Root that differs from the one to be proven.
     #[error("the proof does not lead to the root of the log")]
     Root,
-    /// It leads to another root of the earlier log.
+    /// Root that differs from that of the earlier log.
     #[error("the proof does not lead to the root of the log as it was")]
     OldRoot,
 }
 
 impl ProofError {
-    /// The permanent name.
+    /// Returns the permanent name of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::NoEntry { .. } => "PROOF_NO_ENTRY",
@@ -50,11 +50,10 @@ impl ProofError {
     }
 }
 
-/// Checks that the entry `index` of a log of `size` entries has the hash `leaf`, if `root` is the
-/// root of that log.
+/// Checks that the entry `index` of a log of `size` entries has the hash `leaf`, given the `root` of that log.
 ///
 /// # Errors
-/// [`ProofError`], but not `Shorter` and `OldRoot`.
+/// [`ProofError`], except `Shorter` and `OldRoot`.
 pub fn check_inclusion(
     leaf: &Digest,
     index: u64,
@@ -74,7 +73,7 @@ pub fn check_inclusion(
         }
         if node & 1 == 1 || node == last {
             hash = node_hash(beside, &hash);
-            // The last node of a level rises until it is the right one of two.
+            // The last node of a level moves up until it is a right child.
             let rises = if node & 1 == 1 { 0 } else { node.trailing_zeros() };
             (node, last) = (node >> rises, last >> rises);
         } else {
@@ -89,11 +88,11 @@ pub fn check_inclusion(
     }
 }
 
-/// Checks that the log of `old_size` entries is the beginning of the log of `size` entries, if
-/// these are their roots. A log without entries is the beginning of every log.
+/// Checks that the log of `old_size` entries is a prefix of the log of `size` entries, given both roots. An
+/// empty log is a prefix of every log.
 ///
 /// # Errors
-/// [`ProofError`], but not `NoEntry`.
+/// [`ProofError`], except `NoEntry`.
 pub fn check_consistency(
     old_size: u64,
     old_root: &Digest,
@@ -115,7 +114,7 @@ pub fn check_consistency(
             (true, true, false) => Ok(()),
         };
     }
-    // A proof about a log that is one complete subtree leaves out that subtree.
+    // A proof for a log that is one complete subtree omits that subtree.
     let whole = old_size.is_power_of_two().then_some(*old_root);
     let mut hashes = whole.into_iter().chain(proof.iter().copied());
     let rises = (old_size - 1).trailing_ones();

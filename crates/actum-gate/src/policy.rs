@@ -1,9 +1,8 @@
-//! What is in force where a decision is made: the operator's policy, and that of the workspace.
+//! Policy in force for a decision: that of the operator and that of the workspace.
 //!
-//! Each file is a layer. A gate asks all layers and takes the strictest answer, so that another layer
-//! can only narrow what may be done. What would widen it counts from the operator alone, and from a
-//! workspace that the operator trusts: of rules about commands, which allow as well, a layer says which of
-//! them only narrow.
+//! Each file is a layer. A gate asks all layers and takes the strictest answer, so another layer can only
+//! tighten the policy. Loosening rules count only if they are the operator's, or of a workspace that the
+//! operator trusts. Command rules can also allow, so a layer marks those that only tighten.
 
 mod command;
 mod diagnostic;
@@ -53,74 +52,75 @@ pub use suggest::Addition;
 pub use tasks::TaskEnvelopes;
 pub use tier_rule::{BUILT_IN, BuiltIn, BuiltInPaths, TierRule};
 
-/// All that is in force, as a document that is kept. Its digest stands in every receipt.
+/// Whole policy in force, as a document that is kept. Each receipt has its digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
     format: String,
-    /// Which groups of paths are protected: those of all these profiles.
+    /// Profiles in force. The protected path groups are those of all of them.
     profiles: BTreeSet<Profile>,
-    /// Exact paths that the operator excepts from these groups in the profile `interactive`.
+    /// Exact paths that the operator excludes from these groups in the profile `interactive`.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     except: BTreeSet<RelPath>,
     layers: Vec<Layer>,
-    /// What looks like a credential and is none, or may be known, by digest.
+    /// Digests of contents that look like credentials and are not, or need not be secret.
     credentials: BTreeSet<Digest>,
-    /// Files of access policies, by name; nothing where there are none.
+    /// Files of access policies, by name; `None` without such files.
     access: Option<Vec<AccessText>>,
 }
 
-/// What one file says.
+/// Rules of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layer {
-    /// Where it is from.
+    /// Source of the file.
     pub source: Source,
-    /// The directory that an enclosing policy lies in, which its rules count from.
+    /// Directory of an enclosing policy, to which its rules are relative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
-    /// Paths that no change may touch, besides those of the profiles.
+    /// Paths that no change may touch, in addition to those of the profiles.
     pub protected: Vec<PathRule>,
-    /// Where changes may be made.
+    /// Scope of changes.
     pub scope: Scope,
-    /// How large they may be.
+    /// Budget of changes.
     pub budget: Budget,
-    /// What is of a higher tier than it would be.
+    /// Rules that raise the risk tier.
     pub tiers: Vec<TierRule>,
-    /// Which commands may run.
+    /// Command rules.
     pub commands: LayerCommands,
-    /// Requests that need a lease.
+    /// Kinds of requests that need a lease.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub lease: BTreeSet<LeasedWork>,
-    /// Rows that the SQL steps of a plan may change without an approval; no limit if absent.
+    /// Maximum number of rows that the SQL steps of a plan may change without an approval; no limit if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sql_rows: Option<u64>,
 }
 
-/// Whether what a policy widens counts.
+/// Trust of the operator in a policy's loosening rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// It does: the operator trusts the policy as it is now.
+    /// Trusted: the loosening rules of the policy's current content count.
     Trusted,
-    /// The policy only narrows.
+    /// Untrusted: the policy only tightens.
     Untrusted,
 }
 
-/// What a workspace's policy asks for and does not get before it is trusted.
+/// Loosening rule of a workspace policy that has no effect until it is trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ignored {
-    /// A profile that protects less.
+    /// Profile that protects less.
     Profile(Profile),
-    /// Contents that look like credentials.
+    /// Number of allowed contents that look like credentials.
     Credentials(usize),
-    /// Rules that allow commands.
+    /// Number of rules that allow commands.
     Commands(usize),
 }
 
 impl Layer {
-    /// The roots that its rules count from, by how many names lead to each: the workspace's own is that of a
-    /// workspace's policy, and for the operator's those around it count as well.
+    /// Returns the roots to which its rules are relative, each as the number of names that lead to it. A
+    /// workspace policy only uses the root of the workspace. The operator's policy also uses the enclosing
+    /// roots.
     pub(crate) fn roots(&self, bundle: &Bundle, above: &Above<'_>) -> Vec<usize> {
         let own = above.names.len();
         match self.source {
@@ -128,7 +128,7 @@ impl Layer {
                 above.enclosing.iter().copied().chain([own]).collect()
             }
             Source::Workspace => vec![own],
-            // A directory that is none of those around it could only widen what is left out.
+            // A directory outside the enclosing ones could only loosen what is left out.
             Source::Enclosing => {
                 let root = self.root.as_deref().and_then(|root| bundle.depth_of(root));
                 vec![root.unwrap_or(own)]
@@ -136,7 +136,7 @@ impl Layer {
         }
     }
 
-    /// A rule of it, as it is compared with the paths of a change.
+    /// Returns a rule of the layer in the form that is compared with the paths of a change.
     pub(crate) fn guard(&self, rule: &PathRule, bundle: &Bundle) -> Guard {
         let root = match self.source {
             Source::System | Source::Operator => None,
@@ -167,7 +167,7 @@ impl std::fmt::Display for Ignored {
 }
 
 impl Default for Policy {
-    /// What is in force where nobody wrote a policy.
+    /// Returns the policy in force if no policy file exists.
     fn default() -> Self {
         Self {
             format: Self::FORMAT.to_owned(),
@@ -181,10 +181,10 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The value of `format`.
+    /// Value of `format`.
     pub const FORMAT: &str = "actum.policy/3";
 
-    /// What is in force with these files, and what of them does not count.
+    /// Combines these files into a policy, and returns the parts that have no effect.
     pub fn of(
         operator: Option<PolicyFile>,
         workspace: Option<(PolicyFile, Trust)>,
@@ -224,8 +224,8 @@ impl Policy {
         (Self { profiles, except, layers, credentials, ..Self::default() }, ignored)
     }
 
-    /// Adds a policy that only tightens: that of the machine's administrator, or one that the operator's environment
-    /// names.
+    /// Adds a policy that only tightens: that of the machine's administrator, or one named in the operator's
+    /// environment.
     #[must_use]
     pub fn tightened(mut self, source: Source, file: Option<PolicyFile>) -> Self {
         if let Some(file) = file {
@@ -237,8 +237,7 @@ impl Policy {
         self
     }
 
-    /// The same below the policies of enclosing directories, which only narrow: each with the directory that it lies
-    /// in.
+    /// Adds the policies of enclosing directories, which only tighten, each with its directory.
     #[must_use]
     pub fn enclosed(mut self, files: Vec<(PolicyFile, String)>) -> Self {
         for (file, root) in files {
@@ -251,8 +250,8 @@ impl Policy {
         self
     }
 
-    /// The same with the operator's access policies. Where there is no file of them they are not in force; where
-    /// there is one, what no policy permits is denied.
+    /// Adds the operator's access policies. Without a file they are not in force. With one, a change that no
+    /// policy permits is denied.
     #[must_use]
     pub fn with_access(mut self, mut texts: Vec<AccessText>) -> Self {
         texts.sort_by(|one, other| one.name.cmp(&other.name));
@@ -260,14 +259,14 @@ impl Policy {
         self
     }
 
-    /// The same where what a profile protects is protected besides.
+    /// Adds the protected paths of a profile.
     #[must_use]
     pub fn guarding(mut self, profile: Profile) -> Self {
         self.profiles.insert(profile);
         self
     }
 
-    /// The same where the operator protects more paths than are written down.
+    /// Adds protected paths of the operator that are not in a file.
     #[must_use]
     pub fn protecting(mut self, rules: Vec<PathRule>) -> Self {
         if rules.is_empty() {
@@ -282,8 +281,8 @@ impl Policy {
         self
     }
 
-    /// Whether the machine's or the operator's rules, or those of enclosing directories, say anything that depends on the
-    /// root from which paths are compared.
+    /// Returns true if a rule depends on the root to which paths are relative. Only rules of the machine, the
+    /// operator and enclosing directories are considered.
     pub fn counts_from_roots(&self) -> bool {
         let says = |layer: &Layer| {
             let Layer { protected, scope, budget, tiers, .. } = layer;
@@ -294,44 +293,45 @@ impl Policy {
         self.access.is_some() || layers.any(says)
     }
 
-    /// Files of access policies, where there are any.
+    /// Returns the files of access policies, if there are any.
     pub fn access(&self) -> Option<&[AccessText]> {
         self.access.as_deref()
     }
 
-    /// The groups of paths that are protected, each once.
+    /// Returns the protected path groups, each once.
     pub fn protected_groups(&self) -> impl Iterator<Item = &'static ProtectedGroup> {
         PROTECTED_GROUPS.iter().filter(|group| self.protects(group))
     }
 
-    /// Whether a group is protected.
+    /// Returns true if a group is protected.
     pub fn protects(&self, group: &ProtectedGroup) -> bool {
         group.profiles.iter().any(|profile| self.profiles.contains(profile))
     }
 
-    /// Exact paths that no built-in group protects, as the operator excepts them. Empty where another profile than
-    /// `interactive` is in force, be it besides.
+    /// Returns the exact paths that the operator excludes from all built-in groups. It is empty if any
+    /// profile other than
+    /// `interactive` is in force, even in addition.
     pub fn exceptions(&self) -> impl Iterator<Item = &RelPath> {
         let is_interactive = self.profiles.iter().eq([&Profile::Interactive]);
         self.except.iter().filter(move |_| is_interactive)
     }
 
-    /// The profiles in force.
+    /// Returns the profiles in force.
     pub fn profiles(&self) -> impl Iterator<Item = Profile> {
         self.profiles.iter().copied()
     }
 
-    /// What looks like a credential and may stand in files.
+    /// Returns the digests of contents that look like credentials and are allowed in files.
     pub fn credentials(&self) -> &BTreeSet<Digest> {
         &self.credentials
     }
 
-    /// What each file says.
+    /// Returns the rules of each file.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
     }
 
-    /// The canonical JSON of the policy.
+    /// Serialises the policy as canonical JSON.
     ///
     /// # Errors
     /// `Number` for a limit beyond 2^53 − 1, which no file can have.

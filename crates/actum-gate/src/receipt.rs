@@ -1,4 +1,4 @@
-//! The receipt of a run: first its signature, then what it says, from the signed bytes alone.
+//! Receipt of a run: verifies its signature first, and then its content, from the signed bytes alone.
 
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::path::Cut;
@@ -16,73 +16,73 @@ use serde_json::Value;
 use crate::decision::Verdict;
 use crate::envelope::{SignerProblem, counting, signers};
 
-/// A receipt that a result key of the keyring signed, within its time.
+/// Receipt signed by a result key of the keyring, at a time when the key was valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedReceipt {
-    /// What it says.
+    /// Content of the receipt.
     pub statement: Statement,
-    /// The key that signed it.
+    /// Key that signed it.
     pub key: KeyId,
-    /// Its hash as a leaf of the log that it is in.
+    /// Leaf hash in the log of the receipt.
     pub leaf: Digest,
 }
 
-/// Why a receipt proves nothing.
+/// Reason why a receipt proves nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReceiptProblem {
-    /// It is no envelope.
+    /// Not an envelope.
     #[error("the receipt cannot be read: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// Nobody is known to have signed it.
+    /// No known signer.
     #[error("the receipt proves nothing: {0}")]
     Signer(#[from] SignerProblem),
-    /// Those who signed it may not, or not then.
+    /// Signer without the right role, or outside the validity of the key.
     #[error("the receipt does not count: {0}")]
     Key(#[from] KeyProblem),
-    /// What was signed is something else.
+    /// Signed payload of another kind.
     #[error(
         "what was signed is no receipt: its {what} is `{}` and not `{wanted}`",
         Cut(found.as_bytes(), 80)
     )]
     Type {
-        /// Which of its types.
+        /// Name of the type field.
         what: &'static str,
-        /// The type.
+        /// Type found.
         found: String,
-        /// What a receipt has.
+        /// Expected type.
         wanted: &'static str,
     },
-    /// What was signed is not JSON of which every reader has the same idea.
+    /// Signed payload that is not JSON, or that readers interpret differently.
     #[error("the statement in the receipt cannot be read: {0}")]
     Json(#[source] CanonicalError),
-    /// Fields of it are missing, or of another kind.
+    /// Fields that are missing or of another type.
     #[error("the statement in the receipt cannot be read: {message}")]
     Schema {
-        /// Which, and how.
+        /// Description of the fields.
         message: String,
     },
-    /// Its subjects are not what its predicate says that the run left.
-    #[error("the subjects of the receipt are not the files that the run left, as it tells them")]
+    /// Subjects that differ from the files that the run left according to the predicate.
+    #[error("the subjects of the receipt differ from the files that it says the run left")]
     Subjects,
-    /// Its digest of the change is not that of the paths that it tells.
-    #[error("the digest of the change in the receipt is not that of the paths that it tells")]
+    /// Digest of the change that differs from that of the listed paths.
+    #[error("the digest of the change in the receipt differs from that of the paths it lists")]
     Change,
-    /// The run would have had an effect that its gates did not let it have.
+    /// Effect of a run that its gates did not allow.
     #[error("the receipt says that the run succeeded, and that its gates did not allow it")]
     NotAllowed,
-    /// The run would have ended before it began.
+    /// End of the run before its start.
     #[error("the receipt says that the run began at {started} and ended before that, at {ended}")]
     Times {
-        /// The beginning.
+        /// Start of the run.
         started: Timestamp,
-        /// The end.
+        /// End of the run.
         ended: Timestamp,
     },
 }
 
 impl ReceiptProblem {
-    /// The permanent name.
+    /// Returns the permanent name of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope(_) | Self::Json(_) | Self::Schema { .. } => "RECEIPT_MALFORMED",
@@ -96,11 +96,11 @@ impl ReceiptProblem {
     }
 }
 
-/// Checks a receipt (FE-14): a result key signed it, which counted when it was settled, and what
-/// it says fits together.
+/// Verifies a receipt (FE-14): a result key signed it and was valid when it was settled, and its content is
+/// consistent.
 ///
-/// Whoever holds a key can write any time into a receipt. That it is not older than it says is
-/// proven by its place in the log alone: [`crate::verify_bundle`].
+/// The holder of a key can write any time into a receipt. Only its place in the log proves that it is not
+/// older than it states: [`crate::verify_bundle`].
 ///
 /// # Errors
 /// [`ReceiptProblem`].
@@ -122,17 +122,17 @@ pub(crate) fn verify_envelope(
     Ok(VerifiedReceipt { statement, key, leaf: leaf_hash(&canonical) })
 }
 
-/// The run and the intent that a signed receipt names.
+/// Run and intent named in a signed receipt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedIntent {
-    /// The run.
+    /// Run.
     pub run: RunId,
-    /// Its intent.
+    /// Intent of the run.
     pub intent: EntryRef,
 }
 
-/// Verifies the signature of a receipt, as [`verify_receipt`] does, and reads its run and intent. The paths of the change are
-/// neither parsed nor compared.
+/// Verifies the signature of a receipt, as [`verify_receipt`] does, and reads its run and intent. It neither
+/// parses nor compares the paths of the change.
 ///
 /// # Errors
 /// [`ReceiptProblem`] about the envelope, its types, its signature and these fields.
@@ -170,7 +170,7 @@ fn is_of_type(what: &'static str, found: &str, wanted: &'static str) -> Result<(
     }
 }
 
-/// The statement in a payload whose signature was found sound.
+/// Reads the statement from a payload whose signature was verified.
 fn read(payload_type: &str, payload: &[u8]) -> Result<Statement, ReceiptProblem> {
     is_of_type("payload type", payload_type, PAYLOAD_TYPE)?;
     let value = canonical::read(payload).map_err(ReceiptProblem::Json)?;
@@ -178,11 +178,11 @@ fn read(payload_type: &str, payload: &[u8]) -> Result<Statement, ReceiptProblem>
     is_of_type("statement type", text("_type"), STATEMENT_TYPE)?;
     is_of_type("predicate type", text("predicateType"), PREDICATE_TYPE)?;
     let shape = |error| ReceiptProblem::Schema { message: canonical::describe(&error) };
-    // As they stand there: a later version may say more of each path, and all of it is bound.
+    // Hash the paths as written: a later version may add members to a path, and all of them are bound.
     let paths = value.get("predicate").and_then(|predicate| predicate.get("paths"));
     let change = change_digest(paths.unwrap_or(&Value::Null)).map_err(ReceiptProblem::Json)?;
     let statement: Statement = serde_json::from_value(value).map_err(shape)?;
-    // It may have been settled at any time: by recovery, with a clock that was put back since.
+    // The time of settling is not checked: recovery may settle it later, after the clock was set back.
     let RunResult { started, ended, .. } = statement.predicate;
     if ended < started {
         return Err(ReceiptProblem::Times { started, ended });

@@ -1,4 +1,4 @@
-//! A key that takes the place of another, which says so itself.
+//! Replacement of a key by another, signed by the replaced key.
 
 use actum_record::dsse::{Envelope, EnvelopeError};
 use actum_record::keyring::{KeyEntry, KeyProblem, Keyring};
@@ -7,51 +7,51 @@ use actum_record::signer::KeyId;
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 
-/// A change of keys that the old key signed, within its time.
+/// Change of keys signed by the old key, at a time when the key was valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedRotation {
-    /// What it says.
+    /// Content of the change.
     pub rotation: KeyRotated,
 }
 
-/// Why a change of keys does not count.
+/// Reason why a change of keys does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RotationProblem {
-    /// It is no envelope.
+    /// Not an envelope.
     #[error("the change of keys cannot be read: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// Nobody is known to have signed it.
+    /// No known signer.
     #[error("the change of keys proves nothing: {0}")]
     Signer(#[from] SignerProblem),
-    /// The old key may not sign it, or not then.
+    /// Old key without the right to sign it, or outside its validity.
     #[error("the change of keys does not count: {0}")]
     Key(#[from] KeyProblem),
-    /// What was signed is something else.
+    /// Signed payload of another kind.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
-    /// Not the key that goes signed it.
-    #[error("the key `{old}` goes, and it did not sign that")]
+    /// Signature by a key other than the old one.
+    #[error("the change of keys is not signed by the old key `{old}`")]
     NotTheOld {
-        /// The key that goes.
+        /// Old key.
         old: KeyId,
     },
-    /// The key that comes does not have the name that follows from it and its role.
-    #[error("the new key is not the one of the name `{new}` in the role of the old one")]
+    /// New key whose name does not follow from it and its role.
+    #[error("the name `{new}` of the new key does not match its public key and role")]
     Name {
-        /// The name.
+        /// Name of the new key.
         new: KeyId,
     },
-    /// A key cannot follow itself.
-    #[error("the key `{old}` would take its own place")]
+    /// Replacement of a key by itself.
+    #[error("the key `{old}` cannot replace itself")]
     Same {
-        /// The key.
+        /// Key.
         old: KeyId,
     },
 }
 
 impl RotationProblem {
-    /// The permanent name.
+    /// Returns the permanent name of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope(_)
@@ -67,8 +67,8 @@ impl RotationProblem {
     }
 }
 
-/// Checks a `KEY_ROTATED` entry: the old key is in the keyring and signed it within its time, and
-/// old and new key are of one role. The new key need not be in the keyring.
+/// Verifies a `KEY_ROTATED` entry: the old key is in the keyring and signed it while it was valid, and both
+/// keys have the same role. The new key need not be in the keyring.
 ///
 /// # Errors
 /// [`RotationProblem`].

@@ -15,8 +15,8 @@ use crate::ground::{
 use crate::policy::{BUILT_IN, PROTECTED_GROUPS};
 use crate::source::Source;
 
-/// Sentence for a recorded ground, also of other versions of the rules. It quotes text from outside: escape it on its way to
-/// a screen.
+/// Returns the sentence for a recorded ground, including one of other versions of the rules. It quotes
+/// external text: escape it before printing it to a terminal.
 pub fn sentence(GateRecord { ground, .. }: &GateRecord) -> String {
     match (Grounds::read(ground), ground.0.as_str()) {
         (Some(grounds), _) => grounds.to_string(),
@@ -27,7 +27,7 @@ pub fn sentence(GateRecord { ground, .. }: &GateRecord) -> String {
 }
 
 impl Grounds {
-    /// The sentence without the tier, for a place where the tier is shown already.
+    /// Returns the sentence without the tier, for output that already shows the tier.
     pub fn without_tier(&self) -> String {
         if let Ground::Tier { reason, .. } = &self.first {
             return format!("{reason}{}", More(self.more));
@@ -48,7 +48,7 @@ impl fmt::Display for Grounds {
     }
 }
 
-/// How many more paths or commands a ground holds for.
+/// Number of further paths or commands to which a ground applies.
 struct More(usize);
 
 impl fmt::Display for More {
@@ -68,7 +68,7 @@ impl fmt::Display for Ground {
 }
 
 impl Ground {
-    /// Policy that ends the sentence.
+    /// Returns the policy that ends the sentence.
     fn last_policy(&self) -> Option<Source> {
         match self {
             Self::ScopeDenied { policy, .. }
@@ -393,7 +393,7 @@ fn write_path(f: &mut fmt::Formatter<'_>, path: &PathName, root: Option<&str>) -
     }
 }
 
-/// Why no rule allows a command, and which one would.
+/// Writes the reason why no rule allows a command, and a rule that would.
 fn write_missing_rule(
     f: &mut fmt::Formatter<'_>,
     command: &CommandExcerpt,
@@ -416,12 +416,12 @@ fn write_missing_rule(
     }
 }
 
-/// Name of a group of protected paths; of one that this version does not know its id.
+/// Returns the name of a group of protected paths, or the id of an unknown group.
 fn group_name(id: &str) -> &str {
     PROTECTED_GROUPS.iter().find(|group| group.id == id).map_or(id, |group| group.name)
 }
 
-/// Why a built-in rule raises the tier; of a rule that this version does not know its id.
+/// Returns the reason why a built-in rule raises the tier, or the id of an unknown rule.
 fn built_in_reason(id: &str) -> &str {
     BUILT_IN.iter().find(|rule| rule.id == id).map_or(id, |rule| rule.why)
 }

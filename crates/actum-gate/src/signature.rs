@@ -1,24 +1,23 @@
-//! Ed25519 (RFC 8032), strictly: what two verifiers could judge differently is refused.
+//! Strict Ed25519 verification (RFC 8032), which rejects any signature that verifiers could judge differently.
 
 use actum_record::signer::PublicKey;
 use ed25519_dalek::{Signature, VerifyingKey};
 
-/// Why a signature does not count.
+/// Reason why a signature is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// The bytes of the key are no point of the curve, or one for which anybody can sign.
-    #[error("the public key is no sound Ed25519 key")]
+    /// Key that is not a point of the curve, or for which any process can forge signatures.
+    #[error("the public key is not a valid Ed25519 key")]
     Key,
-    /// It has not 64 bytes.
+    /// Length other than 64 bytes.
     #[error("an Ed25519 signature has 64 bytes")]
     Length,
-    /// It is not one of this key over these bytes.
-    #[error("the signature is not one of this key over these bytes")]
+    /// Signature that does not match this key and these bytes.
+    #[error("the signature does not match this key and these bytes")]
     Wrong,
 }
 
-/// Checks a signature. Keys and signatures of small order and signatures that are not in their one
-/// canonical form are refused.
+/// Verifies a signature. It rejects keys and signatures of small order, and signatures that are not canonical.
 ///
 /// # Errors
 /// [`SignatureError`].

@@ -20,22 +20,22 @@ pub struct VerifiedSloWaiver {
 /// Reason why a waiver of the SLO gate does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SloWaiverProblem {
-    /// The bytes are no envelope.
+    /// Not an envelope.
     #[error("the waiver of the SLO gate cannot be read: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// No known key signed it.
+    /// No known signer.
     #[error("the waiver of the SLO gate proves nothing: {0}")]
     Signer(#[from] SignerProblem),
-    /// The keys that signed it may not, or not at its time.
+    /// Signer without the right role, or outside the validity of the key.
     #[error("the waiver of the SLO gate does not count: {0}")]
     Key(#[from] KeyProblem),
-    /// Another document was signed.
+    /// Signed payload of another kind.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
 impl SloWaiverProblem {
-    /// The permanent name.
+    /// Returns the permanent name of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope(_)
@@ -49,8 +49,8 @@ impl SloWaiverProblem {
     }
 }
 
-/// Checks an `SLO_WAIVED` entry: an approval key of the keyring signed it, which counted at the time of the waiver. Whether
-/// the waiver is in force is for its reader to check.
+/// Verifies an `SLO_WAIVED` entry: an approval key of the keyring signed it and was valid at the time of the
+/// waiver. Its reader checks whether the waiver is in force.
 ///
 /// # Errors
 /// [`SloWaiverProblem`].

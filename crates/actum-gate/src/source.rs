@@ -1,4 +1,4 @@
-//! Source of a policy: whose file it is.
+//! Source of a policy: the owner of its file.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// The file of the machine's administrator, which only tightens.
+    /// File of the machine's administrator, which only tightens.
     System,
-    /// The operator's own file.
+    /// File of the operator.
     Operator,
-    /// The file in the workspace.
+    /// File in the workspace.
     Workspace,
-    /// A file in a directory that the workspace lies in.
+    /// File in a directory that encloses the workspace.
     Enclosing,
 }
 
 impl Source {
-    /// The policy, in words.
+    /// Returns a phrase for the policy.
     pub fn policy(self) -> &'static str {
         match self {
             Self::Operator => "the operator's policy",

@@ -1,4 +1,4 @@
-//! A path in the spellings that protection holds for, and rules that are compared with them.
+//! Spellings of a path for protection, and the rules that are compared with them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,67 +8,69 @@ use actum_core::{PathRule, RelPath};
 
 use crate::fold::{as_windows_opens, folded};
 
-/// Where coding agents keep the work trees of projects, below a directory of their own configuration. No tool reads
-/// configuration from inside of them.
+/// Directories of coding agents for the work trees of projects, below a directory of their configuration. No
+/// tool reads configuration from inside them.
 pub const WORK_TREES: [&str; 3] = [".claude/worktrees", ".codex/worktrees", ".cursor/worktrees"];
 
-/// The directories around a workspace, as far as protection looks at their names.
+/// Directories around a workspace, as far as their names affect protection.
 #[derive(Debug, Default)]
 pub(crate) struct Above<'b> {
-    /// Their names, first to last; the last is that of the workspace's root.
+    /// Names, first to last; the last is that of the workspace root.
     pub(crate) names: Vec<&'b [u8]>,
-    /// How many of them no rule matches.
+    /// Number of leading names that no rule matches.
     pub(crate) unseen: usize,
-    /// How many lead to the root of each workspace and repository around this one.
+    /// Number of names that lead to the root of each enclosing workspace and repository.
     pub(crate) enclosing: Vec<usize>,
 }
 
-/// A path in the spellings in which its names are compared, behind the names of the directories around its workspace.
+/// Spellings of a path for the comparison of its names, preceded by the names of the directories around its
+/// workspace.
 pub(crate) struct Spellings<'p> {
-    /// As they are.
+    /// Names as written.
     written: Vec<&'p [u8]>,
-    /// In one form for all spellings.
+    /// Names folded into one form for all spellings.
     folded: Vec<Cow<'p, [u8]>>,
-    /// The same as Windows opens them, where that is another.
+    /// Folded names as Windows opens them, if any of them differs.
     opened: Option<Vec<Vec<u8>>>,
-    /// Those directories.
+    /// Directories around the workspace.
     above: &'p Above<'p>,
-    /// The first and the last bytes of all names, one bit for each, where there is but one form of it, of ASCII.
+    /// Sets of the first and the last bytes of all names, as bits; `None` if a name has several forms or is
+    /// not ASCII.
     ends: Option<(u128, u128)>,
 }
 
-/// A rule that holds for all spellings of a path.
+/// Rule that applies to all spellings of a path.
 pub(crate) struct Guard {
-    /// What a wildcard stands for may be another character in the form for all spellings.
+    /// Rule as written. A wildcard may stand for another character in the folded form.
     written: PathRule,
-    /// In that form.
+    /// Rule in the folded form.
     folded: PathRule,
     kind: GuardKind,
 }
 
-/// How a rule is compared with the directories around a workspace.
+/// Comparison of a rule with the directories around a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GuardKind {
-    /// Matches files: the names above may lead to one, and its own name is in the workspace.
+    /// Matches files: the names above may lead to one, but its own name is in the workspace.
     File,
-    /// Matches directories, also those that the workspace lies in.
+    /// Matches directories, including those around the workspace.
     Directory,
-    /// The same, written for the root that so many of the names above lead to.
+    /// Matches directories, relative to the root that this number of names above leads to.
     At(usize),
 }
 
-/// Many such rules in their order, each of something. Those that may match a path are found by its names.
+/// Ordered rules with their values, indexed by name.
 pub(crate) struct Guards<T> {
     all: Vec<(Guard, T)>,
-    /// Those that match no path without this name.
+    /// Indexes of the rules that match only paths with this name.
     by_name: BTreeMap<Vec<u8>, Vec<usize>>,
-    /// Those that need no name in so many bytes, and how a name has to begin or end instead.
+    /// Indexes of the rules without a literal name, with the required first or last byte of a name.
     others: Vec<(usize, Option<NameEnd>)>,
 }
 
 impl<'b> Above<'b> {
-    /// Directories with these names, and the roots among them. What lies in a directory of an agent's work trees is a
-    /// project of its own.
+    /// Collects directories with these names, and the roots among them. A directory in an agent's work trees
+    /// is a separate project.
     pub(crate) fn new(names: Vec<&'b [u8]>, enclosing: Vec<usize>) -> Self {
         let is_boundary = |two: &[&[u8]]| {
             let mut boundaries = WORK_TREES.iter().map(|it| it.split('/').map(str::as_bytes));
@@ -80,7 +82,7 @@ impl<'b> Above<'b> {
 }
 
 impl Above<'static> {
-    /// No directories: a path that is compared by itself.
+    /// No directories: a path that is compared on its own.
     pub(crate) const NONE: &'static Self =
         &Self { names: Vec::new(), unseen: 0, enclosing: Vec::new() };
 }
@@ -90,12 +92,12 @@ impl<'p> Spellings<'p> {
         Self::below(Above::NONE, path)
     }
 
-    /// The spellings of the root of a workspace with these directories around it.
+    /// Returns the spellings of the root of a workspace with these directories around it.
     pub(crate) fn around(above: &'p Above<'p>) -> Self {
         Self::new(above, above.names.clone())
     }
 
-    /// The spellings of a path in a workspace with these directories around it.
+    /// Returns the spellings of a path in a workspace with these directories around it.
     pub(crate) fn below(above: &'p Above<'p>, path: &'p RelPath) -> Self {
         Self::new(above, above.names.iter().copied().chain(path.components()).collect())
     }
@@ -117,7 +119,7 @@ impl<'p> Spellings<'p> {
         path
     }
 
-    /// Whether a rule that needs such a name may match it.
+    /// Returns true if a rule that needs such a name may match the path.
     fn may_have(&self, end: Option<NameEnd>) -> bool {
         let Some(((first, last), end)) = self.ends.zip(end) else { return true };
         let has = |ends: u128, byte: u8| ends & 1u128.unbounded_shl(u32::from(byte)) != 0;
@@ -127,7 +129,7 @@ impl<'p> Spellings<'p> {
         }
     }
 
-    /// All names, in each form that is not as they are written.
+    /// Returns all names in each folded form.
     fn names(&self) -> impl Iterator<Item = &[u8]> {
         let opened = self.opened.iter().flatten();
         self.folded.iter().map(|name| &**name).chain(opened.map(Vec::as_slice))
@@ -135,7 +137,7 @@ impl<'p> Spellings<'p> {
 }
 
 impl Guard {
-    /// A rule of a policy: it may match a directory.
+    /// Makes a guard from a policy rule, which may match a directory.
     pub(crate) fn new(rule: &PathRule) -> Self {
         Self::of_kind(rule, GuardKind::Directory)
     }
@@ -145,13 +147,13 @@ impl Guard {
         Self { written: rule.clone(), folded, kind }
     }
 
-    /// The rule as it is written.
+    /// Returns the rule as written.
     pub(crate) fn rule(&self) -> &PathRule {
         &self.written
     }
 
-    /// Whether it matches the path. A rule that begins anywhere is compared with the names above as well, and another
-    /// one from the root of the workspace and from those around it.
+    /// Returns true if the rule matches the path. A rule that can begin anywhere is also compared with the
+    /// names above. Any other rule is relative to the root of the workspace and to the enclosing roots.
     pub(crate) fn covers(&self, path: &Spellings<'_>) -> bool {
         let Above { names, unseen, enclosing } = path.above;
         let root = names.len();
@@ -170,7 +172,7 @@ impl Guard {
         }
     }
 
-    /// Whether it matches the path by itself, in a workspace whose root so many names lead to.
+    /// Returns true if the rule matches the path on its own, in a workspace whose root this number of names leads to.
     pub(crate) fn covers_within(&self, root: usize, path: &RelPath) -> bool {
         let path = Spellings::of(path);
         match self.kind {
@@ -181,8 +183,8 @@ impl Guard {
         }
     }
 
-    /// Whether it names the path as a directory and may match below it (`PathRule::leads_below`). A link at the path replaces that
-    /// directory.
+    /// Returns true if the rule names the path as a directory and may match below it
+    /// (`PathRule::leads_below`). A link at the path replaces that directory.
     fn reaches_below(&self, path: &Spellings<'_>) -> bool {
         let Above { names, unseen, enclosing } = path.above;
         let root = names.len();
@@ -205,7 +207,8 @@ impl Guard {
         }
     }
 
-    /// The same from the name at `from` on, with a match that ends behind `least` names from there.
+    /// Returns true if the rule matches from the name at `from` on, with a match that ends after at least
+    /// `least` names.
     fn covers_from(&self, from: usize, least: usize, path: &Spellings<'_>) -> bool {
         let folded = path.folded.iter().map(|name| &**name).skip(from);
         let opened = path.opened.as_ref();
@@ -214,7 +217,7 @@ impl Guard {
                 let opened = it.iter().map(Vec::as_slice).skip(from);
                 self.folded.covers_names_beyond(least, opened)
             })
-            // What a plain path is made of is the same in a rule and in its folded form.
+            // A plain path has the same characters in a rule and in its folded form.
             || path.ends.is_none()
                 && self.written.covers_names_beyond(least, path.written.iter().copied().skip(from))
     }
@@ -226,7 +229,7 @@ impl<T> Guards<T> {
         let mut by_name: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
         let mut others = Vec::new();
         for (place, (guard, _)) in all.iter().enumerate() {
-            // A name that is met as it is written is met as it is folded as well.
+            // A name that matches as written also matches in its folded form.
             match guard.folded.name() {
                 Some(name) => by_name.entry(name.to_owned()).or_default().push(place),
                 None => others.push((place, guard.folded.end_of_name())),
@@ -235,18 +238,18 @@ impl<T> Guards<T> {
         Self { all, by_name, others }
     }
 
-    /// Those of built-in rules. They are sound: a test reads all of them.
+    /// Collects built-in rules. They are valid: a test reads all of them.
     pub(crate) fn built_in(rules: impl IntoIterator<Item = (&'static str, GuardKind, T)>) -> Self {
         let read = |(rule, kind, of)| Some((Guard::of_kind(&PathRule::new(rule).ok()?, kind), of));
         Self::new(rules.into_iter().filter_map(read))
     }
 
-    /// Those that name a path as a directory and may match below it (`PathRule::leads_below`).
+    /// Returns the rules that name a path as a directory and may match below it (`PathRule::leads_below`).
     pub(crate) fn reached_below(&self, path: &Spellings<'_>) -> impl Iterator<Item = &(Guard, T)> {
         self.all.iter().filter(|(guard, _)| guard.reaches_below(path))
     }
 
-    /// Those that match a path, in their order.
+    /// Returns the rules that match a path, in order.
     pub(crate) fn covering(&self, path: &Spellings<'_>) -> impl Iterator<Item = &(Guard, T)> {
         let named = path.names().filter_map(|name| self.by_name.get(name)).flatten();
         let others = self.others.iter().filter(|(_, end)| path.may_have(*end));
@@ -285,7 +288,7 @@ mod tests {
     const PATTERNS: [&str; 8] = ["*", "**", "?", "a*", "*A", "?b", "f?", "*\u{308}"];
 
     proptest! {
-        /// D-5: no rule is passed over because of how it is looked for.
+        /// D-5: the index by name omits no matching rule.
         #[test]
         fn guards_that_are_found_by_names_are_those_that_match_the_path(
             rules in vec((vec(select([&NAMES[..], &PATTERNS[..]].concat()), 1..4), any::<bool>(), 0usize..5), 0..12),

@@ -1,7 +1,7 @@
-//! Files that other programs act on by themselves, known by name and content (D-5).
+//! Files that other programs act on automatically, recognised by name and content (D-5).
 //!
-//! A name alone says too little here: `head/index.js` is a page header, `HEAD` with a reference in it is
-//! a git repository.
+//! A name alone is not enough: `head/index.js` is a page header, but `HEAD` with a reference in it is a git
+//! repository.
 
 use std::collections::BTreeSet;
 
@@ -12,24 +12,26 @@ use serde_json::Value;
 
 use crate::fold::{as_windows_opens, folded};
 
-/// A program that acts on a file by itself.
+/// Program that acts on a file automatically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {
-    /// git takes the directory for a repository, and starts what its configuration names (gitrepository-layout(5)).
+    /// git treats the directory as a repository, and starts programs named in its configuration
+    /// (gitrepository-layout(5)).
     GitRepository,
-    /// The configuration of a git repository, which names programs (git-config(1)).
+    /// Configuration of a git repository, which names programs (git-config(1)).
     GitConfiguration,
-    /// A hook, which git starts where `core.hooksPath` names its directory (githooks(5)).
+    /// Hook, which git starts if `core.hooksPath` names its directory (githooks(5)).
     GitHook,
-    /// A `package.json` with other lifecycle scripts, which an installation runs (npm-scripts(7)), or other members
-    /// that start programs.
+    /// Changed lifecycle scripts in a `package.json`, which an installation runs (npm-scripts(7)), or other
+    /// changed members that start programs.
     LifecycleScript,
-    /// A keyring at `keys/keyring.json`, by which actum recognises a home of ledgers and keys, closed to changes.
+    /// Keyring at `keys/keyring.json`, by which actum recognises a home of ledgers and keys, which is closed
+    /// to changes.
     LedgerHome,
 }
 
-/// The hooks that git starts (githooks(5)).
+/// Hooks that git starts (githooks(5)).
 pub const GIT_HOOKS: [&str; 28] = [
     "applypatch-msg",
     "commit-msg",
@@ -61,10 +63,10 @@ pub const GIT_HOOKS: [&str; 28] = [
     "update",
 ];
 
-/// The one hook whose name many other files have; only a push to the repository starts it.
+/// Hook whose name many other files have; only a push to the repository starts it.
 const GENERIC: &str = "update";
 
-/// Scripts that an installation runs, here or of a dependency from git.
+/// Scripts that an installation runs, for this package or for a dependency from git.
 const LIFECYCLE: [&str; 12] = [
     "dependencies",
     "install",
@@ -80,8 +82,9 @@ const LIFECYCLE: [&str; 12] = [
     "preuninstall",
 ];
 
-/// Other members of a `package.json` that start programs, at a commit or an installation, as JSON Pointers (RFC 6901): those
-/// of husky 4, yorkie, lint-staged and simple-git-hooks, and the dependencies whose scripts pnpm and Bun run.
+/// Other members of a `package.json` that start programs at a commit or an installation, as JSON Pointers
+/// (RFC 6901). They are those of husky 4, yorkie, lint-staged and simple-git-hooks, and the dependencies
+/// whose scripts pnpm and Bun run.
 const MEMBERS: [&str; 15] = [
     "/allowScripts",
     "/config/ghooks",
@@ -100,11 +103,11 @@ const MEMBERS: [&str; 15] = [
     "/trustedDependencies",
 ];
 
-/// Members with dependencies. Yarn builds one of the protocol `exec:` by a script of the project.
+/// Members with dependencies. Yarn builds a dependency with the protocol `exec:` by a script of the project.
 const DEPENDENCIES: [&str; 5] =
     ["dependencies", "devDependencies", "optionalDependencies", "overrides", "resolutions"];
 
-/// The member that names the package manager, which Corepack loads from a URL.
+/// Member that names the package manager, which Corepack loads from a URL.
 const MANAGER: &str = "/packageManager";
 
 /// Sections of a git configuration that can name a program, or a file that does.
@@ -140,18 +143,18 @@ const SECTIONS: [&str; 29] = [
     "web",
 ];
 
-/// The digits of an object id, SHA-1 or SHA-256.
+/// Numbers of digits of an object id, for SHA-1 and SHA-256.
 const ID_DIGITS: [usize; 2] = [40, 64];
 
 impl Trigger {
-    /// Whether the name of a file alone can make it one, so that its content is looked at.
+    /// Returns true if a file of this name can be a trigger, so that its content must be checked.
     pub fn may_be(name: &[u8]) -> bool {
         let name = plain(name);
         matches!(&*name, b"head" | b"config" | b"config.worktree" | b"package.json")
             || is_hook(&name)
     }
 
-    /// What acts on a file of that name with the content `after`, which was `before` if it was there.
+    /// Returns the trigger of a file with that name and the content `after`. Its content was `before`, if it existed.
     pub fn of(name: &[u8], before: Option<&[u8]>, after: &[u8]) -> Option<Self> {
         let name = plain(name);
         match &*name {
@@ -166,11 +169,11 @@ impl Trigger {
         }
     }
 
-    /// Trigger of a file by its name and the beginning of its content, of 256 bytes at least.
+    /// Returns the trigger of a file by its name and at least the first 256 bytes of its content.
     pub fn of_beginning(name: &[u8], beginning: &[u8]) -> Option<Self> {
         let name = plain(name);
         match &*name {
-            // git reads 256 bytes of it.
+            // git reads 256 bytes of the file.
             b"head" => is_head(beginning).then_some(Self::GitRepository),
             b"config" | b"config.worktree" => Some(Self::GitConfiguration),
             b"package.json" => Some(Self::LifecycleScript),
@@ -178,18 +181,18 @@ impl Trigger {
         }
     }
 
-    /// Whether git starts a file of that name where it has the permission, whatever is in it: to switch it on by its mode,
-    /// or to remove it, changes what runs as well.
+    /// Returns true if git starts a file of that name if it is executable, whatever its content. Changing its
+    /// mode or removing it therefore changes which programs run.
     pub(crate) fn is_hook(name: &[u8]) -> bool {
         is_hook(&plain(name))
     }
 
-    /// Trigger of a symbolic link of that name. Any content counts, since it is that of another file.
+    /// Returns the trigger of a symbolic link of that name. Any content counts, since it is that of another file.
     pub fn of_link(name: &[u8]) -> Option<Self> {
         Self::by_content(name).or_else(|| is_hook(&plain(name)).then_some(Self::GitHook))
     }
 
-    /// Trigger that a file of this name is with some contents.
+    /// Returns the trigger that a file of this name can be, depending on its content.
     pub fn by_content(name: &[u8]) -> Option<Self> {
         match &*plain(name) {
             b"head" => Some(Self::GitRepository),
@@ -199,8 +202,8 @@ impl Trigger {
         }
     }
 
-    /// Whether a file at a path below `root` can mark a home of ledgers and keys, so that its content is looked at. The
-    /// root itself may be a directory of keys.
+    /// Returns true if a file at a path below `root` can mark a home of ledgers and keys, so that its content
+    /// must be checked. The root itself may be a directory of keys.
     pub fn may_mark_home(root: &str, path: &RelPath) -> bool {
         let parent = path.parent();
         let root_name = || root.rsplit('/').find(|name| !name.is_empty()).unwrap_or_default();
@@ -209,12 +212,13 @@ impl Trigger {
             && plain(directory) == KEYS_DIRECTORY.as_bytes()
     }
 
-    /// What acts on a file that [may mark a home](Self::may_mark_home); of none the content is not known.
+    /// Returns the trigger of a file that [may mark a home](Self::may_mark_home); `None` as content means
+    /// that it is unknown.
     pub fn of_mark(content: Option<&[u8]>) -> Option<Self> {
         content.is_none_or(Keyring::is_named_in).then_some(Self::LedgerHome)
     }
 
-    /// Whether no policy lets a change make it.
+    /// Returns true if no policy allows a change to make it.
     pub fn is_denied(self) -> bool {
         match self {
             Self::GitRepository | Self::LedgerHome => true,
@@ -222,7 +226,7 @@ impl Trigger {
         }
     }
 
-    /// What it does, as the end of a sentence about the file.
+    /// Describes its effect, as the end of a sentence about the file.
     pub fn effect(self) -> &'static str {
         match self {
             Self::GitRepository => {
@@ -242,7 +246,7 @@ impl Trigger {
     }
 }
 
-/// The name in the form in which file systems that do not know case compare names.
+/// Folds the name as file systems that ignore case compare names.
 fn plain(name: &[u8]) -> Vec<u8> {
     as_windows_opens(&folded(name)).to_vec()
 }
@@ -251,7 +255,7 @@ fn is_hook(name: &[u8]) -> bool {
     name != GENERIC.as_bytes() && GIT_HOOKS.iter().any(|hook| hook.as_bytes() == name)
 }
 
-/// Whether git takes it for the `HEAD` of a repository: a reference, or the id of a commit.
+/// Returns true if git accepts the content as the `HEAD` of a repository: a reference, or the id of a commit.
 fn is_head(content: &[u8]) -> bool {
     if let Some(reference) = content.strip_prefix(b"ref:") {
         return reference.trim_ascii_start().starts_with(b"refs/");
@@ -260,7 +264,7 @@ fn is_head(content: &[u8]) -> bool {
     ID_DIGITS.iter().any(|id| digits >= *id)
 }
 
-/// Whether a line opens one of [`SECTIONS`].
+/// Returns true if a line opens one of [`SECTIONS`].
 fn has_program_section(content: &[u8]) -> bool {
     let sections = content.split(|&byte| byte == b'[').skip(1);
     sections.into_iter().any(|section| {
@@ -278,7 +282,7 @@ fn adds_lifecycle_script(before: Option<&[u8]>, after: &[u8]) -> bool {
     let scripts = after.get("scripts").and_then(Value::as_object).into_iter().flatten();
     let script_before = |name: &str| before.get("scripts")?.as_object()?.get(name);
     let mut scripts = scripts.filter(|(name, _)| is_lifecycle(name));
-    // A version has no colon, and a URL has one in every spelling (WHATWG URL).
+    // A version has no colon, but a URL has one in every spelling (WHATWG URL).
     let is_loaded = |manager: &Value| manager.as_str().is_some_and(|it| it.contains(':'));
     let differs = |member: &str| after.pointer(member) != before.pointer(member);
     scripts.any(|(name, script)| script_before(name) != Some(script))
@@ -288,13 +292,13 @@ fn adds_lifecycle_script(before: Option<&[u8]>, after: &[u8]) -> bool {
         || !built(&after).is_subset(&built(&before))
 }
 
-/// Whether a dependency has the protocol `exec:`, also inside another one, where the colon is encoded.
+/// Returns true if a dependency has the protocol `exec:`, even inside another one, where the colon is encoded.
 fn is_executed(dependency: &str) -> bool {
     let dependency = dependency.to_ascii_lowercase();
     dependency.contains("exec:") || dependency.contains("exec%3a")
 }
 
-/// Dependencies that Yarn builds by a script, as they are written.
+/// Returns the dependencies that Yarn builds by a script, as written.
 fn executed(package: &Value) -> BTreeSet<&str> {
     fn collect<'v>(value: &'v Value, found: &mut BTreeSet<&'v str>) {
         match value {
@@ -313,7 +317,7 @@ fn executed(package: &Value) -> BTreeSet<&str> {
     found
 }
 
-/// Dependencies whose scripts Yarn runs, which it does not by default.
+/// Returns the dependencies whose scripts Yarn runs, which is not its default.
 fn built(package: &Value) -> BTreeSet<&str> {
     let members = package.get("dependenciesMeta").and_then(Value::as_object);
     let is_built = |meta: &Value| meta.get("built").is_some_and(|it| *it != Value::Bool(false));
@@ -321,14 +325,14 @@ fn built(package: &Value) -> BTreeSet<&str> {
     members.map(|(name, _)| name.as_str()).collect()
 }
 
-/// A `package.json`; none where a name occurs twice in an object, since readers differ in which of the values counts. npm
-/// skips a byte order mark, too.
+/// Parses a `package.json`. Returns `None` if a name occurs twice in an object, since readers differ in which
+/// value they use. Skips a byte order mark, as npm does.
 fn package(content: &[u8]) -> Option<Value> {
     canonical::read(content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content)).ok()
 }
 
-/// Whether the bytes of a `package.json` that no strict reader takes can name a lifecycle script. An installer may read
-/// it all the same; an escape (`\u0070`) can stand for any letter of a name.
+/// Returns true if a `package.json` that strict readers reject may name a lifecycle script. An installer may
+/// read it nevertheless; an escape (`\u0070`) can stand for any letter of a name.
 fn may_name_lifecycle_script(content: &[u8]) -> bool {
     let content = content.to_ascii_lowercase();
     let holds = |name: &[u8]| content.windows(name.len()).any(|bytes| bytes == name);
@@ -457,7 +461,7 @@ mod tests {
         assert_eq!(found, Some(Trigger::LifecycleScript));
         let escaped = r#"{"a":1e999,"scripts":{"\u0070repare":"x"}}"#;
         assert_eq!(of("package.json", escaped), Some(Trigger::LifecycleScript));
-        // What was unreadable before proves nothing about the scripts that were there.
+        // An unreadable earlier content proves nothing about its scripts.
         let (before, after) = (with("1e999"), with("1"));
         let found = Trigger::of(b"package.json", Some(before.as_bytes()), after.as_bytes());
         assert_eq!(found, Some(Trigger::LifecycleScript));

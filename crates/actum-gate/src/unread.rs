@@ -1,5 +1,5 @@
-//! Parts of a receipt that verification passes over: members that this version does not know, and signatures of
-//! keys that are not in the keyring (D-4).
+//! Parts of a receipt that verification ignores: members that this version does not know, and signatures of
+//! keys outside the keyring (D-4).
 
 use std::fmt;
 
@@ -14,22 +14,22 @@ use crate::bundle::ReceiptBundle;
 use crate::document::format_of;
 use crate::signature;
 
-/// The most parts that are listed.
+/// Maximum number of listed parts.
 const UNREAD_MAX: usize = 20;
-/// How many bytes of a name are shown.
+/// Maximum length of a shown name, in bytes.
 const SHOWN_BYTES_MAX: usize = 200;
 
-/// A part that proves nothing, as nobody checked it.
+/// Part that proves nothing, as it was not verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unread {
-    /// A member of an object.
+    /// Member of an object.
     Member {
-        /// The names that lead to it, joined by `.`.
+        /// Path of names to the member, joined by `.`.
         name: String,
     },
-    /// A signature.
+    /// Signature.
     Signature {
-        /// The key that it names; empty where it names none.
+        /// Id of the key that it names; empty if it names none.
         key: String,
     },
 }
@@ -52,15 +52,15 @@ impl fmt::Display for Unread {
     }
 }
 
-/// Lists what the verification of a receipt, with or without its proof, passes over. Bytes that are no receipt have
-/// nothing of it.
+/// Lists the parts that the verification of a receipt, with or without its proof, ignores. The list is empty
+/// for bytes that are not a receipt.
 pub fn unread(bytes: &[u8], keyring: &Keyring) -> Vec<Unread> {
     found(bytes, keyring).unwrap_or_default()
 }
 
 fn found(bytes: &[u8], keyring: &Keyring) -> Option<Vec<Unread>> {
     let given = canonical::read(bytes).ok()?;
-    // What is written anew is what was read.
+    // Serialising the result again shows which parts were read.
     let (envelope, known) = if format_of(&given) == ReceiptBundle::FORMAT {
         let bundle = ReceiptBundle::read(bytes).ok()?;
         let known = bundle.to_vec().ok()?;
@@ -102,7 +102,7 @@ fn compare<'v>(
                 names.push(name);
                 match known.get(name) {
                     Some(known) => compare(value, known, names, unread),
-                    // An optional member that says nothing may be left out as well.
+                    // An optional member with the value null may also be left out.
                     None if value.is_null() => {}
                     None => unread.push(Unread::Member { name: names.join(".") }),
                 }

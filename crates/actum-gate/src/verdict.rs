@@ -1,11 +1,11 @@
-//! Verdicts of gates, and of all of them together.
+//! Verdicts of the gates, and their combination.
 
 use actum_record::receipt::GateRecord;
 use serde::{Deserialize, Serialize};
 
 use crate::gate_name::GateName;
 
-/// Verdict of a gate, or of all gates: the strictest.
+/// Verdict of a gate, or the strictest of all gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -13,12 +13,12 @@ pub enum Verdict {
     Allow,
     /// Allowed with an approval.
     NeedsApproval,
-    /// Denied, whoever approves.
+    /// Denied, even with an approval.
     Deny,
 }
 
 impl Verdict {
-    /// All of them, the strictest last.
+    /// All verdicts, the strictest last.
     pub const ALL: [Self; 3] = [Self::Allow, Self::NeedsApproval, Self::Deny];
 
     /// Combines the strictest verdict with that of the approval gate, which can lift `NeedsApproval` but not `Deny`.
@@ -30,7 +30,7 @@ impl Verdict {
         }
     }
 
-    /// What gates said together, as it was recorded. A word that is not known allows nothing.
+    /// Combines recorded verdicts of gates. An unknown word allows nothing.
     pub fn together(gates: &[GateRecord]) -> Self {
         let verdict = |gate: &GateRecord| {
             Self::ALL.into_iter().find(|it| it.as_str() == gate.verdict).unwrap_or(Self::Deny)
@@ -45,7 +45,7 @@ impl Verdict {
         last.map_or(strictest, |approval| strictest.answered(verdict(approval)))
     }
 
-    /// The word for it in documents.
+    /// Returns the word used in documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",

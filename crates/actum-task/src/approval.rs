@@ -1,4 +1,4 @@
-//! What an operator signs to let a task go (EX-1, D-3).
+//! Approval of a task, signed by an operator (EX-1, D-3).
 
 mod verified;
 
@@ -12,102 +12,103 @@ use serde::{Deserialize, Serialize};
 use super::codes::ErrorCode;
 use super::name::TaskId;
 
-/// An operator agrees to a task. An approval key signs it as the payload of an envelope (DSSE).
+/// Approval of a task by an operator. An approval key signs it as the payload of an envelope (DSSE).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaskApproval {
-    /// [`TaskApproval::FORMAT`].
+    /// Format, always [`TaskApproval::FORMAT`].
     pub format: String,
-    /// When.
+    /// Time of the approval.
     pub time: Timestamp,
-    /// Until when the task may be begun.
+    /// Expiry time; the task must start before it.
     pub expires: Timestamp,
-    /// Whose ledger it is for.
+    /// Tenant whose ledger the approval is for.
     pub tenant: TenantId,
-    /// The workspace that it is for.
+    /// Workspace of the approval.
     pub workspace: WorkspaceId,
-    /// The task.
+    /// Id of the task.
     pub task: TaskId,
-    /// The SHA-256 of the plan.
+    /// SHA-256 of the plan.
     pub plan: Digest,
-    /// The SHA-256 of the config.
+    /// SHA-256 of the config.
     pub config: Digest,
-    /// Change that the approver was shown: each path before and after.
+    /// Change that was shown to the approver: each path before and after.
     pub change: Vec<PathEffect>,
-    /// External pipelines that the approver was shown, in the order in which they run.
+    /// External pipelines that were shown to the approver, in the order in which they run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external: Vec<ExternalPipeline>,
-    /// Umask that gave new files in it their modes.
+    /// Umask that determined the modes of new files in the change.
     pub umask: u32,
-    /// Why, in the person's words.
+    /// Reason in the approver's words.
     pub reason: Option<String>,
-    /// Who agreed.
+    /// Approver.
     pub by: Actor,
-    /// What keeps others from agreeing so.
+    /// Isolation of the approval from other processes.
     pub isolation: Isolation,
 }
 
-/// What is about to be carried out, as an approval is held to it.
+/// Task about to run, which an approval must match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApprovalSubject<'s> {
-    /// Whose ledger it is.
+    /// Tenant whose ledger is used.
     pub tenant: &'s TenantId,
-    /// The workspace.
+    /// Workspace of the task.
     pub workspace: WorkspaceId,
-    /// The task.
+    /// Id of the task.
     pub task: &'s TaskId,
-    /// The SHA-256 of the plan.
+    /// SHA-256 of the plan.
     pub plan: Digest,
-    /// The SHA-256 of the config.
+    /// SHA-256 of the config.
     pub config: Digest,
 }
 
-/// Why an approval lets a task not go.
+/// Reason why an approval does not apply to a task.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TaskApprovalProblem {
-    /// It is for another workspace or tenant.
+    /// Approval for another workspace or tenant.
     #[error("the approval is for another workspace")]
     OtherWorkspace,
-    /// It is for another task.
+    /// Approval for another task.
     #[error("the approval is for the task `{approved}` and not for `{task}`")]
     OtherTask {
-        /// What it is for.
+        /// Task of the approval.
         approved: TaskId,
-        /// What would run.
+        /// Task about to run.
         task: TaskId,
     },
-    /// It is for another plan.
+    /// Approval for another plan.
     #[error("the approval is for another plan")]
     OtherPlan,
-    /// It is for the plan, with another config.
+    /// Approval for the plan with another config.
     #[error("the approval is for the plan with another config")]
     OtherConfig,
-    /// It is from the future.
+    /// Approval from the future.
     #[error("the approval was given at {time}, which is still to come")]
     NotYet {
-        /// When it was given.
+        /// Time of the approval.
         time: Timestamp,
     },
-    /// It has expired.
+    /// Expired approval.
     #[error("the approval expired at {expires}; ask for a new one")]
     Expired {
-        /// When.
+        /// Expiry time.
         expires: Timestamp,
     },
 }
 
 impl TaskApproval {
-    /// The value of `format`.
+    /// Value of `format`.
     pub const FORMAT: &str = "actum.task-approved/2";
-    /// Value of `format` before an approval named the change. Such an approval is rejected.
+    /// Value of `format` in an older version, in which an approval did not name the change. Such an approval
+    /// is rejected.
     pub const FORMAT_WITHOUT_CHANGE: &str = "actum.task-approved/1";
-    /// The payload type of the envelope.
+    /// Payload type of the envelope.
     pub const PAYLOAD_TYPE: &str = "application/vnd.actum.task-approved+json";
 
-    /// Holds the approval to what is about to be carried out, `now`. Who signed it is for the gate to say.
+    /// Checks that the approval matches the task about to run, at the time `now`. The gate checks the signer.
     ///
     /// # Errors
-    /// [`TaskApprovalProblem`], the first there is.
+    /// The first [`TaskApprovalProblem`] found.
     pub fn check(
         &self,
         subject: &ApprovalSubject<'_>,
@@ -136,14 +137,14 @@ impl TaskApproval {
         Ok(())
     }
 
-    /// Whether this staged change is the one that the approver was shown.
+    /// Returns true if this staged change is the one that was shown to the approver.
     pub fn covers(&self, staged: &[PathEffect]) -> bool {
         self.change == staged
     }
 }
 
 impl TaskApprovalProblem {
-    /// Its code (EX-18).
+    /// Returns the error code (EX-18).
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Expired { .. } => ErrorCode::ApprovalExpired,

@@ -1,9 +1,8 @@
-//! The codes of what can go wrong with a task, in one table (EX-18).
+//! Error codes of tasks, in one table (EX-18).
 //!
 //! The ranges are those of section 8 of the seed: 1000-1999 validation, 2000-2999 file system, 3000-3999
-//! permission, of which 3100-3199 are protected files and nothing else, 4000-4999 dependency, 5000-5999
-//! internal. Of validation, 1000-1099 are about the documents and 1100-1199 about one action as it meets
-//! its file.
+//! permission, 4000-4999 dependency, 5000-5999 internal. Only protected files use 3100-3199. Of validation,
+//! 1000-1099 are about the documents, and 1100-1199 about one action and its file.
 
 mod about;
 mod code;
@@ -15,91 +14,90 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-/// The category of an error (8.1).
+/// Category of an error (8.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ErrorCategory {
-    /// 1000-1999: a document, or what it asks for, is not sound.
+    /// 1000-1999: a document or its content is invalid.
     #[serde(rename = "VALIDATION_ERROR")]
     Validation,
-    /// 2000-2999: the file system, or git, is not as it would have to be.
+    /// 2000-2999: the file system or git is not in the required state.
     #[serde(rename = "FILE_SYSTEM_ERROR")]
     FileSystem,
-    /// 3000-3999 but 3100-3199: something may not be done.
+    /// 3000-3999 except 3100-3199: an operation is not permitted.
     #[serde(rename = "PERMISSION_ERROR")]
     Permission,
-    /// 3100-3199: a protected file would be changed.
+    /// 3100-3199: a protected file would change.
     #[serde(rename = "PROTECTED_FILE_ERROR")]
     ProtectedFile,
-    /// 4000-4999: an action that another waits for was not carried out.
+    /// 4000-4999: an action that another one depends on was not carried out.
     #[serde(rename = "DEPENDENCY_ERROR")]
     Dependency,
-    /// 5000-5999: the engine itself.
+    /// 5000-5999: the engine failed.
     #[serde(rename = "INTERNAL_ERROR")]
     Internal,
 }
 
-/// What is done about it (8.1 and the recovery matrix of 8.3).
+/// Response to an error (8.1 and the recovery matrix of 8.3).
 ///
-/// Where an action fails, the soft constraints decide what becomes of the others: with `stop_on_error` the
-/// run stops, with `rollback_on_failure` it is taken back then. `StopAndRollBack` and what follows it do so
-/// whatever the constraints say.
+/// When an action fails, the soft constraints decide about the others: with `stop_on_error` the run stops, and with
+/// `rollback_on_failure` it is then rolled back. `StopAndRollBack` and the variants after it ignore the constraints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Response {
-    /// Nothing runs.
+    /// Run does not start.
     Reject,
-    /// Nothing runs, and a person is told.
+    /// Run does not start, and the operator is alerted.
     RejectAndAlert,
-    /// The action has failed.
+    /// Action failed.
     SkipAction,
-    /// The action is not begun, and neither is what waits for it; the others go on.
+    /// Action and its dependents are skipped; the others continue.
     SkipDependents,
-    /// The run goes on and keeps its checkpoint; it is not committed.
+    /// Run continues and keeps its checkpoint, but is not committed.
     UseCheckpoint,
-    /// The run stops and is taken back.
+    /// Run stops and is rolled back.
     StopAndRollBack,
-    /// The run stops, is taken back, and a person is told.
+    /// Run stops and is rolled back, and the operator is alerted.
     StopRollBackAndEscalate,
-    /// What is left is for a person to do, who is told.
+    /// Remaining work is left to the operator, who is alerted.
     Escalate,
 }
 
-/// The word of reports for what was done (8.2, 12.2). It is the one that the response leads to; a report of
-/// a run that was taken back says `ROLLED_BACK` of each error.
+/// Recovery as named in reports (8.2, 12.2). It is the one that the response leads to. The report of a rolled
+/// back run has `ROLLED_BACK` for each error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RecoveryAction {
-    /// Nothing was begun.
+    /// Run did not start.
     Rejected,
-    /// It was left out.
+    /// Action was skipped.
     Skipped,
-    /// Everything is as before.
+    /// All changes were reverted.
     RolledBack,
-    /// A person has to do something.
+    /// Operator must intervene.
     ManualRequired,
 }
 
 impl ErrorCode {
-    /// The number (`error_code`).
+    /// Returns the number of the code (`error_code`).
     pub fn number(self) -> u16 {
         self.row().number
     }
 
-    /// The code with this number.
+    /// Returns the code with this number.
     pub fn of_number(number: u16) -> Option<Self> {
         Self::ALL.into_iter().find(|code| code.number() == number)
     }
 
-    /// The word for it (`error_type`).
+    /// Returns the name of the code (`error_type`).
     pub fn error_type(self) -> &'static str {
         self.row().error_type
     }
 
-    /// What is done about it.
+    /// Returns the response to the error.
     pub fn response(self) -> Response {
         self.row().response
     }
 
-    /// The category, which follows from the number.
+    /// Returns the category, which follows from the number.
     pub fn category(self) -> ErrorCategory {
         match self.number() {
             ..2000 => ErrorCategory::Validation,
@@ -111,7 +109,7 @@ impl ErrorCode {
         }
     }
 
-    /// The word of reports for what is done about it.
+    /// Returns the recovery as named in reports.
     pub fn recovery_action(self) -> RecoveryAction {
         match self.response() {
             Response::Reject | Response::RejectAndAlert => RecoveryAction::Rejected,
@@ -127,7 +125,7 @@ impl ErrorCode {
 }
 
 impl Response {
-    /// Whether the run stops and is taken back, whatever the soft constraints say (EX-18).
+    /// Returns true if the run stops and is rolled back, whatever the soft constraints are (EX-18).
     pub fn overrides_constraints(self) -> bool {
         match self {
             Self::Reject
@@ -138,7 +136,7 @@ impl Response {
         }
     }
 
-    /// What is done, in a sentence.
+    /// Describes the response in one sentence.
     pub fn about(self) -> &'static str {
         match self {
             Self::Reject => {
@@ -163,7 +161,7 @@ impl Response {
         }
     }
 
-    /// Whether nothing of the plan is begun.
+    /// Returns true if the plan does not start at all.
     pub fn is_refusal(self) -> bool {
         match self {
             Self::Reject | Self::RejectAndAlert => true,
@@ -176,7 +174,7 @@ impl Response {
         }
     }
 
-    /// Whether a person is told: on stderr, in the ledger and in the queue (EX-18).
+    /// Returns true if the operator is alerted: on stderr, in the ledger and in the queue (EX-18).
     pub fn tells_a_person(self) -> bool {
         match self {
             Self::RejectAndAlert | Self::StopRollBackAndEscalate | Self::Escalate => true,
@@ -190,7 +188,7 @@ impl Response {
 }
 
 impl ErrorCategory {
-    /// All of them.
+    /// All categories.
     pub const ALL: [Self; 6] = [
         Self::Validation,
         Self::FileSystem,
@@ -200,7 +198,7 @@ impl ErrorCategory {
         Self::Internal,
     ];
 
-    /// The word of reports (`error_category`).
+    /// Returns the word used in reports (`error_category`).
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Validation => "VALIDATION_ERROR",
@@ -214,11 +212,11 @@ impl ErrorCategory {
 }
 
 impl RecoveryAction {
-    /// All of them.
+    /// All recoveries.
     pub const ALL: [Self; 4] =
         [Self::Rejected, Self::Skipped, Self::RolledBack, Self::ManualRequired];
 
-    /// The word of reports (`recovery_action`).
+    /// Returns the word used in reports (`recovery_action`).
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Rejected => "REJECTED",
@@ -235,7 +233,7 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// As its number.
+/// Serialises a code as its number.
 impl Serialize for ErrorCode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u16(self.number())

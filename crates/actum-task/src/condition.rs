@@ -1,4 +1,4 @@
-//! What must hold of files before and after an action, and after a run (EX-12).
+//! Conditions on files before and after an action, and after a run (EX-12).
 
 use actum_core::place::Excerpt;
 use actum_core::{Digest, RelPath};
@@ -8,28 +8,28 @@ use actum_document::{Branch, Characters, Form, Member, ObjectSchema, Others, Tag
 use super::limits::{CONTENT_CHARS_MAX, PATH_CHARS_MAX};
 use super::reader::{self, Fields};
 
-/// Something that must hold of one file.
+/// Condition on one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
-    /// The file. In a plan it can be left out where the target of the action is meant; after a rename that
-    /// is its new path.
+    /// Path of the file. A condition of an action can omit it, and then applies to the target; after a
+    /// rename, to its new path.
     pub path: RelPath,
-    /// What must hold of it.
+    /// Requirement on the file.
     pub check: Check,
 }
 
-/// What must hold of a file: a closed set.
+/// Requirement on a file: a closed set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Check {
-    /// It is there, as a regular file.
+    /// Path is a regular file.
     Exists,
-    /// Nothing is there.
+    /// Path does not exist.
     Absent,
-    /// It has this content.
+    /// File has this SHA-256.
     Sha256(Digest),
-    /// The text is in it at least once, byte for byte.
+    /// File contains the text at least once, byte for byte.
     Contains(String),
-    /// It is there, and the text is not in it.
+    /// File exists and does not contain the text.
     Lacks(String),
 }
 
@@ -95,7 +95,7 @@ static RULE_CONTAINS: ObjectSchema =
 static RULE_LACKS: ObjectSchema =
     condition("a rule `lacks`", LACKS_ABOUT, &[tag(&["lacks"]), REQUIRED_PATH, LACKING]);
 
-/// A condition of an action.
+/// Condition of an action.
 pub(super) static CONDITION: Tagged = Tagged {
     name: "a condition",
     id: "condition",
@@ -112,7 +112,7 @@ pub(super) static CONDITION: Tagged = Tagged {
     nested: None,
 };
 
-/// A condition after a run, which has no target to speak of.
+/// Condition after a run, which has no default target.
 pub(super) static VALIDATION_RULE: Tagged = Tagged {
     name: "a validation rule",
     id: "validationRule",
@@ -129,7 +129,7 @@ pub(super) static VALIDATION_RULE: Tagged = Tagged {
     nested: None,
 };
 
-/// A condition before it is known which file one is about that names none.
+/// Condition whose path may still be missing.
 #[derive(Debug)]
 pub(super) struct Unbound {
     path: Option<RelPath>,
@@ -149,24 +149,24 @@ impl Unbound {
         fields.finish(check.map(|check| Self { path, check }))
     }
 
-    /// The condition, about `target` where it names no file.
+    /// Completes the condition, with `target` as the default path.
     pub(super) fn about(self, target: &RelPath) -> Condition {
         Condition { path: self.path.unwrap_or_else(|| target.clone()), check: self.check }
     }
 }
 
 impl Condition {
-    /// As [`Unbound::read`], of a condition that must name its file.
+    /// Reads a condition as [`Unbound::read`] does, but requires a path.
     pub(super) fn read(word: &str, mut fields: Fields<'_>) -> reader::Taken<Self> {
         let path = fields.required("path", reader::path);
         let Unbound { check, .. } = Unbound::read(word, fields)?;
-        // INVARIANT: without a path the reading has failed.
+        // INVARIANT: a missing path was already reported as a fault.
         path.map(|path| Self { path, check }).ok_or_else(reader::Faults::default)
     }
 }
 
 impl Check {
-    /// The word for it in a plan.
+    /// Returns the word used in a plan.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Exists => "exists",
@@ -179,7 +179,7 @@ impl Check {
 }
 
 impl std::fmt::Display for Condition {
-    /// As it follows "holds" or "does not hold" in a message.
+    /// Formats the condition so that "holds" or "does not hold" can follow.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let path = &self.path;
         match &self.check {

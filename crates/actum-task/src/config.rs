@@ -1,7 +1,7 @@
-//! The system config: what an operator sets for the tasks of a project (EX-2, EX-17, EX-19, EX-21).
+//! System config: the operator's settings for the tasks of a project (EX-2, EX-17, EX-19, EX-21).
 //!
-//! Everything can be left out. It can ask for less than the limits of the seed, never for more, and it can
-//! protect more paths, never fewer (D-5).
+//! All settings are optional. The config can lower the limits of the seed but never raise them, and can add
+//! protected paths but never remove them (D-5).
 
 use std::time::Duration;
 
@@ -20,59 +20,59 @@ use super::plan::{Action, ActionType, CONSTRAINT_FIELDS, Constraints, constraint
 use super::reader::{self, Faults, Fields, Taken};
 use super::yaml::Node;
 
-/// What holds for the tasks of a project.
+/// Settings for the tasks of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SystemConfig {
-    /// The soft constraints of plans that say nothing else.
+    /// Default soft constraints of plans.
     pub constraints: Constraints,
-    /// How long things may take.
+    /// Time limits.
     pub timeouts: Timeouts,
-    /// How much of things there may be.
+    /// Size and count limits.
     pub limits: Limits,
-    /// How long a rollback manifest is kept; none: for ever.
+    /// Retention of a rollback manifest; `None` means forever.
     pub manifest_ttl: Option<Duration>,
-    /// Whether a run that succeeds is committed to the repository of the project (EX-17).
+    /// True if a successful run is committed to the git repository of the project (EX-17).
     pub commit: bool,
-    /// Paths that are protected besides those that always are.
+    /// Paths that are protected in addition to the built-in ones.
     pub protected: Vec<PathRule>,
 }
 
-/// How long things may take (seed, 11.1).
+/// Time limits (seed, 11.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// An action on one file.
+    /// Limit of an action on one file.
     pub file: Duration,
-    /// An update of a schema.
+    /// Limit of an update of a schema.
     pub schema: Duration,
-    /// An SQL step.
+    /// Limit of an SQL step.
     pub sql: Duration,
-    /// A run of a pipeline.
+    /// Limit of a pipeline run.
     pub pipeline: Duration,
-    /// A whole task.
+    /// Limit of a whole task.
     pub task: Duration,
 }
 
-/// How much of things there may be (seed, 11.2).
+/// Size and count limits (seed, 11.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Files that a task touches.
+    /// Maximum number of files that a task touches.
     pub files_max: u32,
-    /// The bytes of one file.
+    /// Maximum size of a file, in bytes.
     pub file_bytes_max: u64,
-    /// The bytes of all backups of a task.
+    /// Maximum size of all backups of a task, in bytes.
     pub backup_bytes_max: u64,
-    /// Actions at once.
+    /// Maximum number of concurrent actions.
     pub parallel_max: u32,
 }
 
-/// Bytes that are no system config.
+/// Error of an invalid system config.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the system config cannot be used: {0}")]
 pub struct SystemConfigError(#[source] pub Mistakes);
 
 const FORMAT: &str = "actum.system-config/1";
 
-/// A `system_config.yaml`.
+/// Schema of `system_config.yaml`.
 pub(super) static SYSTEM_CONFIG: ObjectSchema = ObjectSchema {
     name: "a system config",
     about: "What holds for the tasks of a project. All of it can be left out. A config with other members, or with a name twice in one object, is refused; so is one of more than 256 KiB.",
@@ -181,19 +181,19 @@ impl SystemConfig {
     /// Reads a `system_config.yaml`.
     ///
     /// # Errors
-    /// [`SystemConfigError`] with everything that is wrong; of text that is not YAML the first.
+    /// [`SystemConfigError`] with all problems, or only the first if the text is not YAML.
     pub fn read(bytes: &[u8]) -> Result<Self, SystemConfigError> {
         read(bytes).map_err(SystemConfigError)
     }
 
-    /// How long an action may take.
+    /// Returns the time limit of an action.
     pub fn timeout(&self, action: &Action) -> Duration {
         action.timeout.unwrap_or_else(|| self.timeouts.of(action.action_type()))
     }
 }
 
 impl Timeouts {
-    /// That of actions of this type.
+    /// Returns the time limit of actions of this type.
     pub fn of(&self, action_type: ActionType) -> Duration {
         match action_type {
             ActionType::FileCreate
@@ -232,7 +232,7 @@ impl Default for Limits {
 
 fn read(bytes: &[u8]) -> Result<SystemConfig, Mistakes> {
     reader::check_size(bytes, CONFIG_BYTES_MAX)?;
-    // A text of nothing but comments says nothing. INVARIANT: a config that is read is UTF-8.
+    // A text of comments only means the defaults. INVARIANT: a config that is read is UTF-8.
     let says_nothing = |line: &[u8]| line.trim_ascii().is_empty() || line.starts_with(b"#");
     let is_text = std::str::from_utf8(bytes).is_ok();
     if is_text && bytes.split(|&byte| byte == b'\n').all(says_nothing) {
@@ -271,7 +271,7 @@ fn days(days: u32) -> Duration {
     Duration::from_secs(u64::from(days.min(MANIFEST_DAYS_MAX)).saturating_mul(24 * 60 * 60))
 }
 
-/// An object in the config.
+/// Reads an object inside the config.
 fn inner<'v, T>(
     form: Form,
     value: &'v Value<'v>,

@@ -1,4 +1,4 @@
-//! Everything that is wrong with a document of a task, and the code of each (EX-2, EX-18).
+//! Diagnostics of a task's document, each with its error code (EX-2, EX-18).
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use actum_document::{Diagnostic, JsonPath, Problem, Step};
 
 use super::codes::ErrorCode;
 
-/// What is wrong with one document, in the order in which it stands there.
+/// Diagnostics of one document, in the order of their positions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistakes {
-    /// Each of them, at most [`PROBLEMS_MAX`](super::limits::PROBLEMS_MAX); at least one.
+    /// Diagnostics: at least one, at most [`PROBLEMS_MAX`](super::limits::PROBLEMS_MAX).
     pub list: Vec<Diagnostic>,
-    /// Whether there are more than are listed.
+    /// True if the list is truncated.
     pub is_cut: bool,
 }
 
@@ -21,15 +21,15 @@ impl Mistakes {
         Self { list: vec![mistake], is_cut: false }
     }
 
-    /// The code of the document as a whole: where a protected path is among the problems, that one, and
-    /// else the code of the first.
+    /// Returns the code of the whole document: that of a protected path if any diagnostic is about one, and
+    /// otherwise the first code.
     pub fn code(&self) -> ErrorCode {
         let codes = || self.list.iter().map(ErrorCode::of);
         let protected = codes().find(|code| *code == ErrorCode::ProtectedFileViolation);
         protected.or_else(|| codes().next()).unwrap_or(ErrorCode::SchemaViolation)
     }
 
-    /// The mistakes with this code.
+    /// Returns the diagnostics with this code.
     pub fn with_code(&self, code: ErrorCode) -> impl Iterator<Item = &Diagnostic> {
         self.list.iter().filter(move |mistake| ErrorCode::of(mistake) == code)
     }
@@ -37,7 +37,7 @@ impl Mistakes {
 
 impl std::error::Error for Mistakes {}
 
-/// The first of them, and how many there are besides.
+/// Prints the first diagnostic and the number of the others.
 impl fmt::Display for Mistakes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((first, others)) = self.list.split_first() else { return Ok(()) };
@@ -52,7 +52,7 @@ impl fmt::Display for Mistakes {
 }
 
 impl ErrorCode {
-    /// The code of a mistake (EX-18).
+    /// Returns the code of a diagnostic (EX-18).
     pub fn of(mistake: &Diagnostic) -> Self {
         match &mistake.problem {
             Problem::TooLarge { .. } => Self::InputTooLarge,
@@ -90,7 +90,7 @@ impl ErrorCode {
     }
 }
 
-/// The code of a word that means nothing where it stands.
+/// Returns the code of an unknown word at this path.
 fn word_code(path: &JsonPath) -> ErrorCode {
     let is = |step: &Step, name: &str| matches!(step, Step::Member(member) if member == name);
     match &*path.0 {

@@ -1,4 +1,4 @@
-//! The task envelope: what the protocol layer says of a plan and its config (EX-1, 3.2, 10.1).
+//! Task envelope: the protocol layer's approval of a plan and its config (EX-1, 3.2, 10.1).
 
 use actum_core::json::Value;
 use actum_core::{Digest, RelPath, RunId};
@@ -15,40 +15,40 @@ use super::limits::ENVELOPE_BYTES_MAX;
 use super::name::{TASK_ID, TaskId};
 use super::reader::{self, Faults, Taken, digest, parsed, path};
 
-/// A task that the protocol layer approved. There is none that it did not.
+/// Task approved by the protocol layer. An unapproved task cannot be represented.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskEnvelope {
-    /// What the protocol layer calls the task.
+    /// Id of the task in the protocol layer.
     pub task: TaskId,
-    /// Workspace that it was approved for; without one, any.
+    /// Workspace of the approval; `None` means any.
     pub workspace: Option<WorkspaceId>,
-    /// The plan.
+    /// Approved plan.
     pub plan: ApprovedFile,
-    /// The config.
+    /// Approved config.
     pub config: ApprovedFile,
-    /// The signed approval of an operator, where there is one: a file beside the envelope.
+    /// Path of an operator's signed approval, if there is one, beside the envelope.
     pub approval: Option<RelPath>,
 }
 
-/// A document as it was approved.
+/// Approved document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovedFile {
-    /// Where it is, relative to the directory of the envelope.
+    /// Path relative to the directory of the envelope.
     pub file: RelPath,
-    /// The SHA-256 of its bytes.
+    /// SHA-256 of the bytes.
     pub sha256: Digest,
 }
 
-/// Bytes that are no envelope of an approved task.
+/// Error of an invalid or unapproved task envelope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TaskEnvelopeError {
-    /// The protocol layer says another word than `APPROVED`.
+    /// Status other than `APPROVED`.
     #[error("the task is not approved: {0}")]
     NotApproved(#[source] Mistakes),
-    /// The protocol layer did not validate the task.
+    /// Missing validation by the protocol layer.
     #[error("the protocol layer did not validate the task: {0}")]
     NotValidated(#[source] Mistakes),
-    /// It is none in other ways.
+    /// Invalid envelope for another reason.
     #[error("the task envelope cannot be used: {0}")]
     Invalid(#[source] Mistakes),
 }
@@ -62,41 +62,41 @@ pub enum TaskEnvelopeError {
 pub struct OtherWorkspace {
     /// Workspace in the envelope.
     pub named: WorkspaceId,
-    /// Workspace that the task was started in.
+    /// Workspace in which the task was started.
     pub here: WorkspaceId,
 }
 
-/// What was approved is not what is there.
+/// Mismatch between an approved document and the current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ChangedInput {
-    /// The plan is another.
+    /// Changed plan.
     #[error(
         "the task plan was changed after it was approved: it has the SHA-256 {found}, and {approved} was \
          approved"
     )]
     Plan {
-        /// What was approved.
+        /// Approved digest.
         approved: Digest,
-        /// What is there.
+        /// Current digest.
         found: Digest,
     },
-    /// The config is another.
+    /// Changed config.
     #[error(
         "the system config was changed after it was approved: it has the SHA-256 {found}, and {approved} \
          was approved"
     )]
     Config {
-        /// What was approved.
+        /// Approved digest.
         approved: Digest,
-        /// What is there.
+        /// Current digest.
         found: Digest,
     },
 }
 
-/// The one status that counts.
+/// Only accepted status.
 const APPROVED: &str = "APPROVED";
 
-/// A workspace is named as a run is.
+/// Form of a workspace id, which is that of a run id.
 const WORKSPACE: Form = Form::Text(Text {
     chars_min: RunId::CHARS,
     chars_max: RunId::CHARS,
@@ -104,7 +104,7 @@ const WORKSPACE: Form = Form::Text(Text {
     taken: &[],
 });
 
-/// A task envelope.
+/// Schema of a task envelope.
 pub(super) static TASK_ENVELOPE: ObjectSchema = ObjectSchema {
     name: "a task envelope",
     about: "An approved task: its plan, its config, and that the protocol layer validated and approved both. An envelope with other members, or with a name twice in one object, is refused; so is one of more than 64 KiB.",
@@ -152,13 +152,13 @@ static FILE: ObjectSchema = ObjectSchema {
 };
 
 impl TaskEnvelope {
-    /// The value of `format`.
+    /// Value of `format`.
     pub const FORMAT: &str = "actum.task-envelope/1";
 
     /// Reads the envelope of an approved task.
     ///
     /// # Errors
-    /// [`TaskEnvelopeError`]; that the task is not approved is told before anything else that is wrong.
+    /// [`TaskEnvelopeError`]. A missing approval is reported before any other problem.
     pub fn read(bytes: &[u8]) -> Result<Self, TaskEnvelopeError> {
         reader::read(bytes, ENVELOPE_BYTES_MAX, |_, value| envelope(value)).map_err(|mistakes| {
             let told = |list: Vec<Diagnostic>| Mistakes { list, is_cut: false };
@@ -180,7 +180,7 @@ impl TaskEnvelope {
     /// Checks that the envelope is for the workspace `here`.
     ///
     /// # Errors
-    /// [`OtherWorkspace`] where it names another one (EX-1).
+    /// [`OtherWorkspace`] if it names another workspace (EX-1).
     pub fn check_workspace(&self, here: WorkspaceId) -> Result<(), OtherWorkspace> {
         match self.workspace {
             Some(named) if named != here => Err(OtherWorkspace { named, here }),
@@ -188,10 +188,10 @@ impl TaskEnvelope {
         }
     }
 
-    /// Holds the two documents to what was approved.
+    /// Checks that both documents match the approved digests.
     ///
     /// # Errors
-    /// [`ChangedInput`] where one of them is another (EX-1).
+    /// [`ChangedInput`] if one of them differs (EX-1).
     pub fn check_inputs(&self, plan: &[u8], config: &[u8]) -> Result<(), ChangedInput> {
         let (approved, found) = (self.plan.sha256, Digest::of(plan));
         if approved != found {
@@ -205,14 +205,14 @@ impl TaskEnvelope {
     }
 }
 
-/// Whether what is wrong is what the protocol layer says in this field, and not that it says nothing.
+/// Returns true if the problem is the word in this field, and not that the field is missing.
 fn is_refusal(mistake: &Diagnostic, field: &str) -> bool {
     matches!(&*mistake.path.0, [Step::Member(name)] if name == field)
         && matches!(mistake.problem, Problem::Word { .. })
 }
 
 impl TaskEnvelopeError {
-    /// Its code (EX-18).
+    /// Returns the error code (EX-18).
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::NotApproved(_) => ErrorCode::NotApproved,
@@ -221,7 +221,7 @@ impl TaskEnvelopeError {
         }
     }
 
-    /// What is wrong with the envelope, in its order.
+    /// Returns the diagnostics of the envelope, in order.
     pub fn mistakes(&self) -> &Mistakes {
         match self {
             Self::NotApproved(mistakes)
@@ -232,7 +232,7 @@ impl TaskEnvelopeError {
 }
 
 impl ChangedInput {
-    /// Its code (EX-18).
+    /// Returns the error code (EX-18).
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Plan { .. } => ErrorCode::PlanChanged,

@@ -11,92 +11,92 @@ use super::codes::ErrorCode;
 use super::limits::PROBLEMS_MAX;
 use super::name::ActionId;
 
-/// Which action waits for which. Actions are known by their places in the plan, counted from 0.
+/// Dependency graph of the actions. An action is identified by its index in the plan, counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Graph {
-    /// Each action, after all that it waits for.
+    /// Actions in execution order: each one after its dependencies.
     order: Vec<usize>,
-    /// Of each action, those that it waits for itself, ascending and each once.
+    /// Direct dependencies of each action, in ascending order and without duplicates.
     waits_for: Vec<Vec<usize>>,
-    /// Of each action, those that wait for it themselves, ascending.
+    /// Direct dependents of each action, in ascending order.
     waited_for_by: Vec<Vec<usize>>,
 }
 
-/// An action as far as its place in the order is concerned.
+/// Id and dependencies of an action.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node<'a> {
     pub(super) id: &'a ActionId,
     pub(super) depends_on: &'a [ActionId],
 }
 
-/// Which action must be done before which, near and far.
+/// Transitive closure of the dependencies.
 #[derive(Debug, Clone)]
 pub struct Reach {
     words: usize,
-    /// Of each action a set of all before it, 64 to a word.
+    /// Bit set of all earlier actions for each action, 64 bits to a word.
     before: Vec<u64>,
 }
 
-/// Why the actions of a plan have no order.
+/// Problem that prevents an execution order.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GraphProblem {
-    /// Two actions have one id.
+    /// Two actions with the same id.
     #[error("two actions have the id `{id}`; give each its own")]
     Duplicate {
-        /// The place of the later one.
+        /// Index of the later action.
         action: usize,
-        /// The id.
+        /// Shared id.
         id: ActionId,
     },
-    /// An action waits for one that is not there.
+    /// Dependency that is not in the plan.
     #[error(
         "the action `{id}` depends on `{dependency}`, which is not in the plan{}",
         Perhaps(nearest.as_ref())
     )]
     Unknown {
-        /// The place of the action.
+        /// Index of the action.
         action: usize,
-        /// Which of its dependencies it is, counted from 0.
+        /// Index of the dependency in its list, counted from 0.
         index: usize,
-        /// The action.
+        /// Id of the action.
         id: ActionId,
-        /// What it waits for.
+        /// Id of the missing dependency.
         dependency: ActionId,
-        /// The action that may be meant.
+        /// Id with a similar spelling.
         nearest: Option<ActionId>,
     },
-    /// An action waits for itself.
+    /// Action that depends on itself.
     #[error("the action `{id}` depends on itself, so it could never begin")]
     Itself {
-        /// The place of the action.
+        /// Index of the action.
         action: usize,
-        /// Which of its dependencies it is, counted from 0.
+        /// Index of the dependency in its list, counted from 0.
         index: usize,
-        /// The action.
+        /// Id of the action.
         id: ActionId,
     },
-    /// Actions wait for each other.
+    /// Actions that depend on each other in a cycle.
     #[error(
         "these actions wait for each other, so none could begin: {}; take one dependency away",
         Cycle(ids)
     )]
     Cycle {
-        /// The place of the first of them.
+        /// Index of the first action of the cycle.
         action: usize,
-        /// Their ids; each depends on the next, and the last on the first.
+        /// Ids in the cycle; each depends on the next, and the last on the first.
         ids: Vec<ActionId>,
     },
 }
 
-/// Everything that keeps the actions of a plan from having an order.
+/// All problems that prevent an execution order.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the actions of the plan have no order: {}", First(problems))]
 pub struct GraphError {
-    /// Each problem, at most [`PROBLEMS_MAX`]; at least one.
+    /// Problems: at least one, at most [`PROBLEMS_MAX`].
     pub problems: Vec<GraphProblem>,
 }
 
-/// How many ids of a cycle a message shows.
+/// Maximum number of ids of a cycle in a message.
 const IDS_SHOWN_MAX: usize = 8;
 
 impl Graph {
@@ -127,18 +127,17 @@ impl Graph {
         Err(GraphError { problems })
     }
 
-    /// Every action after those it waits for, and else in the order of the plan.
+    /// Returns the execution order: each action after its dependencies, otherwise in plan order.
     pub fn order(&self) -> &[usize] {
         &self.order
     }
 
-    /// The actions that one waits for itself, ascending.
+    /// Returns the direct dependencies of an action, in ascending order.
     pub fn waits_for(&self, action: usize) -> &[usize] {
         self.waits_for.get(action).map_or(&[], Vec::as_slice)
     }
 
-    /// The actions that wait for one, near and far, in the order in which they would be carried out: those
-    /// that are skipped when it fails.
+    /// Returns the direct and indirect dependents of an action, in execution order. They are skipped when it fails.
     pub fn dependents(&self, action: usize) -> Vec<usize> {
         let mut found = BTreeSet::from([action]);
         let mut open = vec![action];
@@ -152,7 +151,7 @@ impl Graph {
         self.order.iter().copied().filter(|at| *at != action && found.contains(at)).collect()
     }
 
-    /// What must be done before what, near and far. It takes one bit for each two actions.
+    /// Computes the transitive closure of the dependencies. It takes one bit for each pair of actions.
     pub fn reach(&self) -> Reach {
         let words = self.waits_for.len().div_ceil(64);
         let mut before = vec![0u64; words * self.waits_for.len()];
@@ -175,14 +174,14 @@ impl Graph {
 }
 
 impl Reach {
-    /// Whether one action must be done before another.
+    /// Returns true if the first action must be done before the second.
     pub fn is_before(&self, earlier: usize, later: usize) -> bool {
         let word = self.before.get(later * self.words + earlier / 64);
         earlier / 64 < self.words && word.is_some_and(|word| word & (1 << (earlier % 64)) != 0)
     }
 }
 
-/// The first place of each id.
+/// Maps each id to its first index.
 fn places<'a>(
     actions: &[Node<'a>],
     problems: &mut Vec<GraphProblem>,
@@ -231,7 +230,7 @@ fn waits_for(
     all
 }
 
-/// The id that may be meant; of several that are as near, always the same.
+/// Returns a known id with a similar spelling; sorting makes the choice between equally near ids deterministic.
 fn nearest(meant: &ActionId, mut known: Vec<&str>) -> Option<ActionId> {
     known.sort_unstable();
     suggestion::suggest(meant.as_str(), &known)?.parse().ok()
@@ -242,7 +241,7 @@ fn free(waiting: &[usize]) -> BinaryHeap<Reverse<usize>> {
     free.map(|(action, _)| Reverse(action)).collect()
 }
 
-/// Lets go those that waited for nothing but an action that is done.
+/// Queues the actions whose last missing dependency is done.
 fn release(
     done: usize,
     waited_for_by: &[Vec<usize>],
@@ -259,7 +258,7 @@ fn release(
     }
 }
 
-/// Of the actions that can begin always the first in the plan; those in a cycle never can.
+/// Orders the actions: of those that are ready always the first in the plan. Actions in a cycle are never ready.
 fn order(waits_for: &[Vec<usize>], waited_for_by: &[Vec<usize>]) -> Vec<usize> {
     let mut waiting: Vec<usize> = waits_for.iter().map(Vec::len).collect();
     let mut ready = free(&waiting);
@@ -271,8 +270,8 @@ fn order(waits_for: &[Vec<usize>], waited_for_by: &[Vec<usize>]) -> Vec<usize> {
     order
 }
 
-/// A cycle among the actions that have no place in the order. Each of them waits for another of them, so
-/// going on from one to the next comes back at last.
+/// Finds a cycle among the unordered actions. Each of them depends on another of them, so following the
+/// dependencies eventually reaches an action a second time.
 fn cycle(actions: &[Node<'_>], waits_for: &[Vec<usize>], order: &[usize]) -> GraphProblem {
     let placed: BTreeSet<usize> = order.iter().copied().collect();
     let next = |action: usize| {
@@ -289,7 +288,7 @@ fn cycle(actions: &[Node<'_>], waits_for: &[Vec<usize>], order: &[usize]) -> Gra
         way.push(action);
         at = next(action);
     }
-    // It begins with that of them which stands first in the plan.
+    // Start the cycle with the action that is first in the plan.
     let first = way.iter().enumerate().min_by_key(|(_, action)| **action);
     let (start, action) = first.map_or((0, 0), |(start, action)| (start, *action));
     way.rotate_left(start);
@@ -298,7 +297,7 @@ fn cycle(actions: &[Node<'_>], waits_for: &[Vec<usize>], order: &[usize]) -> Gra
 }
 
 impl GraphProblem {
-    /// Its code (EX-18).
+    /// Returns the error code (EX-18).
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Duplicate { .. } => ErrorCode::DuplicateActionId,
@@ -308,7 +307,7 @@ impl GraphProblem {
         }
     }
 
-    /// The place in the plan of the action that it is about.
+    /// Returns the index of the action that the problem concerns.
     pub fn action(&self) -> usize {
         match self {
             Self::Duplicate { action, .. }
@@ -318,7 +317,7 @@ impl GraphProblem {
         }
     }
 
-    /// The value in the plan that is meant.
+    /// Returns the path of the value in the plan that causes the problem.
     pub fn path(&self) -> JsonPath {
         let member = |name: &str| Step::Member(name.to_owned());
         let mut steps = vec![member("action_plan"), Step::Element(self.action())];
@@ -355,7 +354,7 @@ impl fmt::Display for Cycle<'_> {
     }
 }
 
-/// The first problem, with its path, and how many there are besides.
+/// Prints the first problem with its path, and the number of the others.
 struct First<'a>(&'a [GraphProblem]);
 
 impl fmt::Display for First<'_> {

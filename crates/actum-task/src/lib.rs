@@ -1,8 +1,8 @@
-//! Task plans: what an inspector and the protocol layer ask for, and whether that is sound (EX).
+//! Task plans: the input from an inspector and the protocol layer, and its validation (EX).
 //!
-//! Everything here is the input side: a plan, the config of a project, the envelope in which both are
-//! approved, the order of the actions, and what a plan would come to. Each document is described once, as
-//! an [`ObjectSchema`](actum_document::ObjectSchema); it is read by that and its JSON Schema is written from it.
+//! This crate covers the input side: the plan, the project config, the envelope that approves both, the order
+//! of the actions, and the lint of a plan. Each document is described once, as an
+//! [`ObjectSchema`](actum_document::ObjectSchema). Its reader and its JSON Schema both come from that.
 
 mod approval;
 mod codes;

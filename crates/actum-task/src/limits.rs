@@ -1,76 +1,76 @@
-//! The limits of task plans, envelopes and configs. Lengths are in characters, as JSON Schema counts them.
+//! Limits of task plans, envelopes and configs. Lengths are in characters, as JSON Schema counts them.
 
 use std::time::Duration;
 
-/// The largest task plan, in bytes: 100 MiB. It may hold whole files.
+/// Maximum size of a task plan, in bytes: 100 MiB. It may contain whole files.
 pub const PLAN_BYTES_MAX: usize = 100 * 1024 * 1024;
-/// The largest system config, in bytes: 256 KiB.
+/// Maximum size of a system config, in bytes: 256 KiB.
 pub const CONFIG_BYTES_MAX: usize = 256 * 1024;
-/// The largest task envelope, in bytes: 64 KiB.
+/// Maximum size of a task envelope, in bytes: 64 KiB.
 pub const ENVELOPE_BYTES_MAX: usize = 64 * 1024;
-/// The largest signed approval of a task, in bytes: 4 MiB. It names each path of the change.
+/// Maximum size of a signed task approval, in bytes: 4 MiB. It names each path of the change.
 pub const APPROVAL_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// How many problems of one document are told.
+/// Maximum number of reported problems of one document.
 pub const PROBLEMS_MAX: usize = 100;
 
-/// The longest `plan_id` and `task_id` (EX-2).
+/// Maximum length of `plan_id` and `task_id` (EX-2).
 pub const ID_CHARS_MAX: usize = 128;
-/// The longest `action_id`.
+/// Maximum length of `action_id`.
 pub const ACTION_ID_CHARS_MAX: usize = 128;
-/// The longest `description`.
+/// Maximum length of `description`.
 pub const DESCRIPTION_CHARS_MAX: usize = 4096;
-/// The most actions in a plan. How many files they may touch is another limit.
+/// Maximum number of actions in a plan. The number of files they may touch is a separate limit.
 pub const ACTIONS_MAX: usize = 10_000;
-/// The most dependencies of one action: it can wait for all others.
+/// Maximum number of dependencies of one action: it can depend on all others.
 pub const DEPENDENCIES_MAX: usize = ACTIONS_MAX;
-/// The most preconditions of an action, and the most postconditions.
+/// Maximum number of preconditions of an action, and of its postconditions.
 pub const CONDITIONS_MAX: usize = 32;
-/// The most validation rules of a plan.
+/// Maximum number of validation rules of a plan.
 pub const VALIDATION_RULES_MAX: usize = 256;
-/// The most hunks of one action.
+/// Maximum number of hunks of one action.
 pub const HUNKS_MAX: usize = 10_000;
-/// The longest text in an action: as long as a file may be.
+/// Maximum length of a text in an action: the maximum size of a file.
 pub const CONTENT_CHARS_MAX: usize = 50_000_000;
-/// The longest path.
+/// Maximum length of a path.
 pub const PATH_CHARS_MAX: usize = actum_core::path::PATH_BYTES_MAX;
-/// The longest JSONPath.
+/// Maximum length of a JSONPath.
 pub const SELECTOR_CHARS_MAX: usize = 4096;
-/// The longest name of a property.
+/// Maximum length of a property name.
 pub const KEY_CHARS_MAX: usize = 4096;
-/// The longest name of a pipeline.
+/// Maximum length of a pipeline name.
 pub const PIPELINE_CHARS_MAX: usize = 4096;
-/// The most rules for paths that a config protects besides.
+/// Maximum number of additional protected path rules in a config.
 pub const PROTECTED_RULES_MAX: usize = 256;
 
-/// How long something may take if nobody says otherwise, and at most (seed, 11.1).
+/// Default and maximum of a time limit (seed, 11.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeLimit {
-    /// What counts where nothing is said.
+    /// Default time limit.
     pub default: Duration,
-    /// The most that can be asked for.
+    /// Maximum time limit.
     pub max: Duration,
 }
 
-/// An action on one file.
+/// Limit of an action on one file.
 pub const FILE_TIME: TimeLimit = TimeLimit::seconds(30, 120);
-/// An update of a schema.
+/// Limit of an update of a schema.
 pub const SCHEMA_TIME: TimeLimit = TimeLimit::seconds(30, 60);
-/// An SQL step.
+/// Limit of an SQL step.
 pub const SQL_TIME: TimeLimit = TimeLimit::seconds(60, 300);
-/// A run of a pipeline.
+/// Limit of a pipeline run.
 pub const PIPELINE_TIME: TimeLimit = TimeLimit::seconds(300, 3600);
-/// A whole task.
+/// Limit of a whole task.
 pub const TASK_TIME: TimeLimit = TimeLimit::seconds(300, 3600);
 
-/// The most files that a task may touch (seed, 11.2).
+/// Maximum number of files that a task may touch (seed, 11.2).
 pub const FILES_MAX: u32 = 100;
-/// The largest file, in bytes: the seed's 50 MB, counted as written.
+/// Maximum size of a file, in bytes: the seed's 50 MB, in decimal units.
 pub const FILE_BYTES_MAX: u64 = 50_000_000;
-/// The most bytes of backups of a task: the seed's 500 MB.
+/// Maximum size of all backups of a task, in bytes: the seed's 500 MB.
 pub const BACKUP_BYTES_MAX: u64 = 500_000_000;
-/// The most actions at once.
+/// Maximum number of concurrent actions.
 pub const PARALLEL_MAX: u32 = 4;
-/// The longest that a rollback manifest can be kept, in days: ten years.
+/// Maximum retention of a rollback manifest, in days: ten years.
 pub const MANIFEST_DAYS_MAX: u32 = 3650;
 
 impl TimeLimit {

@@ -1,4 +1,4 @@
-//! What a plan would come to in a tree of files, without touching any (EX-3, EX-8, EX-21).
+//! Lint of a plan: predicts its problems in a tree of files without changing any (EX-3, EX-8, EX-21).
 
 mod finding;
 
@@ -13,21 +13,21 @@ use super::graph::Graph;
 use super::limits::PROBLEMS_MAX;
 use super::plan::{Action, ActionType, ExecutionOrder, Pipeline, TaskPlan, Work};
 
-/// Files of a workspace, as far as a lint asks for them.
+/// File queries of the lint.
 #[derive(Clone, Copy)]
 pub struct Files<'f> {
-    /// Tests whether a regular file has this path.
+    /// Returns true if the path is a regular file.
     pub exists: &'f dyn Fn(&RelPath) -> bool,
-    /// Tests whether a pipeline may change this path.
+    /// Returns true if a pipeline may change this path.
     pub may_change: &'f dyn Fn(&Pipeline, &RelPath) -> bool,
 }
 
-/// Walks a plan in the order of its graph over these files, and tells of everything that
-/// would go wrong: at most [`PROBLEMS_MAX`] findings.
+/// Walks a plan in the order of its graph over these files and reports all problems: at most [`PROBLEMS_MAX`]
+/// findings.
 ///
-/// An earlier action may make what a later one changes.
-/// An action whose file is missing fails alone, and what depends on it is skipped; whether a finding
-/// rejects the whole plan, its code says. Protected paths and permissions are for the gates to judge.
+/// An earlier action may create a file that a later one changes. An action whose file is missing fails alone,
+/// and its dependents are skipped. The code of a finding decides whether it rejects the whole plan. Protected
+/// paths and permissions are left to the gates.
 pub fn lint(
     plan: &TaskPlan,
     graph: &Graph,
@@ -45,8 +45,8 @@ pub fn lint(
     findings
 }
 
-/// Finds the targets that a symbolic link leads to, or that are one (EX-5). `link` gives the outermost link on the way to a
-/// path.
+/// Finds the targets that are a symbolic link or are reached through one (EX-5). `link` returns the outermost
+/// link on the path.
 pub fn links(plan: &TaskPlan, link: impl Fn(&RelPath) -> Option<RelPath>) -> Vec<Finding> {
     let linked = plan.targets().filter_map(|(index, path)| {
         let (action, link) = (plan.actions.get(index)?, link(path)?);
@@ -57,7 +57,7 @@ pub fn links(plan: &TaskPlan, link: impl Fn(&RelPath) -> Option<RelPath>) -> Vec
     linked.take(PROBLEMS_MAX).collect()
 }
 
-/// Finds the actions of a type that this host cannot run, for this reason.
+/// Finds the actions of a type that this host cannot run, with this reason.
 pub fn unavailable(plan: &TaskPlan, action_type: ActionType, why: &str) -> Vec<Finding> {
     let actions = plan.actions.iter().enumerate();
     let actions = actions.filter(|(_, action)| action.action_type() == action_type);
@@ -70,12 +70,12 @@ pub fn unavailable(plan: &TaskPlan, action_type: ActionType, why: &str) -> Vec<F
     actions.map(finding).take(PROBLEMS_MAX).collect()
 }
 
-/// Whether findings reject the plan as a whole.
+/// Returns true if the findings reject the plan as a whole.
 pub fn is_rejected(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.code().response().is_refusal())
 }
 
-/// Finds what exceeds a limit.
+/// Finds actions that exceed a limit.
 fn limits(plan: &TaskPlan, config: &SystemConfig, findings: &mut Vec<Finding>) {
     let files: BTreeSet<&RelPath> = plan.actions.iter().flat_map(Action::written).collect();
     if count(files.len()) > u64::from(config.limits.files_max) {
@@ -92,10 +92,10 @@ fn limits(plan: &TaskPlan, config: &SystemConfig, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The actions that touch one file and could run at once.
+/// Finds actions that touch the same file and could run at once.
 ///
-/// The touches of a file are looked at in the order of the graph. Being done before is transitive, so it is
-/// enough that each is after the last change before it, and each change after all that only looked since.
+/// The accesses to a file are checked in graph order. Dependency is transitive, so two checks are enough:
+/// each access comes after the last change before it, and each change comes after all reads since then.
 fn unordered(plan: &TaskPlan, graph: &Graph, findings: &mut Vec<Finding>) {
     let mut touches: BTreeMap<&RelPath, Vec<(usize, Touch)>> = BTreeMap::new();
     for &index in graph.order() {
@@ -139,19 +139,19 @@ fn unordered(plan: &TaskPlan, graph: &Graph, findings: &mut Vec<Finding>) {
     }
 }
 
-/// What an action does with a file.
+/// Access of an action to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Touch {
     Changes,
     Looks,
 }
 
-/// The files as they would be after some actions.
+/// Predicted state of the files after some actions.
 struct Tree<'t> {
     files: Files<'t>,
-    /// Pipelines that ran so far.
+    /// Pipelines that have run so far.
     pipelines: Vec<&'t Pipeline>,
-    /// What is there or not by the actions so far.
+    /// Paths created (true) or removed (false) by the actions so far.
     changed: BTreeMap<RelPath, bool>,
 }
 
@@ -180,7 +180,7 @@ impl<'t> Tree<'t> {
         }
     }
 
-    /// Carries out an action, or tells why it cannot be.
+    /// Simulates an action, or returns the reason why it would fail.
     fn act(&mut self, index: usize, action: &'t Action) -> Option<Finding> {
         let (id, target) = (|| action.id.clone(), &action.target);
         let missing = |tree: &Self| {
@@ -208,7 +208,7 @@ impl<'t> Tree<'t> {
                 if let Some(finding) = missing(self) {
                     return Some(finding);
                 }
-                // What is moved is out of its own way only where it is not moved to itself.
+                // A moved file frees its old path, unless it is moved to itself.
                 let before = self.changed.insert(target.clone(), new_path == target);
                 if let Some(finding) = self.taken(index, action, new_path, "new_path") {
                     match before {
@@ -230,7 +230,7 @@ impl<'t> Tree<'t> {
         None
     }
 
-    /// Why nothing can be made at a path, where that is so.
+    /// Returns the reason why nothing can be created at a path, if there is one.
     fn taken(
         &self,
         index: usize,
@@ -254,7 +254,7 @@ impl<'t> Tree<'t> {
         self.changed.get(path).copied().unwrap_or_else(|| (self.files.exists)(path))
     }
 
-    /// Tests whether a pipeline that ran may have made or removed a file.
+    /// Returns true if a pipeline that ran may have created or removed the file.
     fn may_be_made(&self, path: &RelPath) -> bool {
         self.pipelines.iter().any(|pipeline| (self.files.may_change)(pipeline, path))
     }

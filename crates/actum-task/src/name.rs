@@ -1,4 +1,4 @@
-//! The names in a task plan, each checked once.
+//! Names in a task plan, each validated once.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 
 use super::limits::{ACTION_ID_CHARS_MAX, ID_CHARS_MAX, SELECTOR_CHARS_MAX};
 
-/// A text that is no such name.
+/// Error of an invalid name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` cannot be used as {what}: expected a text {expected}", Cut(given.as_bytes(), 80))]
 pub struct NameError {
-    /// What it would be, with its article.
+    /// Kind of name, with its article.
     pub what: &'static str,
-    /// What it must be.
+    /// Expected form.
     pub expected: Text,
-    /// The text.
+    /// Rejected text.
     pub given: String,
 }
 
@@ -31,7 +31,7 @@ macro_rules! name {
         pub(super) const $text: Text = $form;
 
         impl $name {
-            /// The text.
+            /// Returns the text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -70,31 +70,31 @@ macro_rules! name {
     };
 }
 
-/// How much of a name a message shows: all of most.
+/// Maximum length of a name in a message, in bytes. Most names fit.
 const SHOWN_BYTES_MAX: usize = 200;
 
 name! {
-    /// What a planner calls a plan: 1 to 128 letters, digits, `.`, `_` and `-` (EX-2).
+    /// Id of a plan, chosen by the planner: 1 to 128 letters, digits, `.`, `_` and `-` (EX-2).
     PlanId, "a plan id", PLAN_ID = Text::filled(ID_CHARS_MAX, Characters::Id)
 }
 
 name! {
-    /// What the protocol layer calls a task: 1 to 128 letters, digits, `.`, `_` and `-` (EX-2).
+    /// Id of a task, chosen by the protocol layer: 1 to 128 letters, digits, `.`, `_` and `-` (EX-2).
     TaskId, "a task id", TASK_ID = Text::filled(ID_CHARS_MAX, Characters::Id)
 }
 
 name! {
-    /// What a plan calls one of its actions: 1 to 128 characters without control characters.
+    /// Id of an action in its plan: 1 to 128 characters without control characters.
     ActionId, "an action id", ACTION_ID = Text::filled(ACTION_ID_CHARS_MAX, Characters::OneLine)
 }
 
 name! {
-    /// A JSONPath (RFC 9535) as it is written; what it selects is for the edit to say (EX-10).
+    /// JSONPath (RFC 9535) as written; the edit evaluates it (EX-10).
     Selector, "a JSONPath", SELECTOR = Text::filled(SELECTOR_CHARS_MAX, Characters::Selector)
 }
 
 impl From<&PlanId> for TaskId {
-    /// The task of a plan that came without an envelope (EX-2).
+    /// Returns the task id of a plan that came without an envelope (EX-2).
     fn from(plan: &PlanId) -> Self {
         Self(plan.0.clone())
     }

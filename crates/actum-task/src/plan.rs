@@ -1,4 +1,4 @@
-//! The task plan: what an inspector asks for (EX-2, EX-9, EX-10, EX-12).
+//! Task plan: the input from an inspector (EX-2, EX-9, EX-10, EX-12).
 
 mod operation;
 mod read;
@@ -22,87 +22,86 @@ use super::graph::{Graph, GraphError, GraphProblem, Node};
 use super::limits::{self, TimeLimit};
 use super::name::{ActionId, PlanId, Selector};
 
-/// What an inspector asks for: actions on files, and how they are to be carried out.
+/// Plan of an inspector: actions on files, and instructions for their execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskPlan {
-    /// What the planner calls it.
+    /// Id chosen by the planner.
     pub id: PlanId,
-    /// What it is for, in the planner's words.
+    /// Purpose in the planner's words.
     pub description: Option<String>,
-    /// What is to be done, in the planner's order; at least one.
+    /// Actions in the planner's order; at least one.
     pub actions: Vec<Action>,
-    /// How.
+    /// Execution instructions.
     pub instructions: Instructions,
 }
 
-/// One action of a plan.
+/// Action of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Action {
-    /// What the plan calls it. Whether it is the only one with this id is for the
-    /// [`Graph`](super::Graph) to say.
+    /// Id chosen by the planner. [`Graph`](super::Graph) checks that it is unique.
     pub id: ActionId,
-    /// What it is for, in the planner's words.
+    /// Purpose in the planner's words.
     pub description: Option<String>,
-    /// The file that it is about.
+    /// Path of the target file.
     pub target: RelPath,
-    /// What is done to it.
+    /// Operation on the target.
     pub work: Work,
-    /// The content that the target must have before (FO-6).
+    /// Digest that the target must have before (FO-6).
     pub expected: Option<Digest>,
-    /// The actions that must be done before.
+    /// Ids of the actions that must be done before.
     pub depends_on: Vec<ActionId>,
-    /// Whether a failed postcondition takes it back (EX-12). What the engine captures can be rolled back, whatever
-    /// stands here.
+    /// True if a failed postcondition rolls the action back (EX-12). Changes that the engine captures
+    /// can be rolled back regardless of this value.
     pub reversible: bool,
-    /// The tier as the planner has it, R1 to R4; it can only raise what the engine computes (D-2).
+    /// Risk tier declared by the planner, R1 to R4; it can only raise the computed tier (D-2).
     pub declared_tier: Option<RiskTier>,
-    /// What must hold before.
+    /// Conditions before the action.
     pub preconditions: Vec<Condition>,
-    /// What must hold after.
+    /// Conditions after the action.
     pub postconditions: Vec<Condition>,
-    /// How long it may take; where it is not said, the config does.
+    /// Time limit; if absent, that of the config.
     pub timeout: Option<Duration>,
 }
 
-/// Path that a plan names as a target, also where the plan as a whole cannot be read.
+/// Target path named in a plan, even in one that cannot be read as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedTarget {
-    /// The place of its action in the plan, counted from 0.
+    /// Index of its action in the plan, counted from 0.
     pub action: usize,
-    /// The id of the action; empty where it has none.
+    /// Id of the action; empty if it has none.
     pub id: String,
-    /// The path, where it can be used as one.
+    /// Path, if it is valid.
     pub path: Option<RelPath>,
 }
 
-/// What is done to the target of an action.
+/// Operation on the target of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
-    /// `FILE_CREATE`: it is made.
+    /// `FILE_CREATE`: creates the file.
     Create {
-        /// What is in it.
+        /// Content of the file.
         content: String,
-        /// Whether it may be run (EX-20).
+        /// True if the file is executable (EX-20).
         executable: bool,
     },
-    /// `FILE_MODIFY`: it is changed.
+    /// `FILE_MODIFY`: changes the file.
     Modify(Change),
-    /// `FILE_DELETE`: it is removed.
+    /// `FILE_DELETE`: deletes the file.
     Delete,
-    /// `FILE_RENAME`: it is moved.
+    /// `FILE_RENAME`: moves the file.
     Rename {
-        /// Where to.
+        /// New path.
         new_path: RelPath,
     },
-    /// `SCHEMA_UPDATE`: a schema, in JSON or YAML, is changed.
+    /// `SCHEMA_UPDATE`: changes a schema in JSON or YAML.
     UpdateSchema(SchemaChange),
-    /// `SQL_EXECUTE`: a query runs on the database that is the target (A.2).
+    /// `SQL_EXECUTE`: runs a query on the target database (A.2).
     ExecuteSql(SqlQuery),
-    /// `PIPELINE_RUN`: a pipeline that the operator declared runs.
+    /// `PIPELINE_RUN`: runs a pipeline that the operator declared.
     RunPipeline(Pipeline),
 }
 
-/// The types of actions (EX-9).
+/// Types of actions (EX-9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ActionType {
     /// `FILE_CREATE`
@@ -121,168 +120,168 @@ pub enum ActionType {
     PipelineRun,
 }
 
-/// How a file is changed (EX-10). Lines are counted from 1.
+/// Change to a file (EX-10). Lines are counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// `content`: all of it is replaced.
+    /// `content`: replaces the whole content.
     Content(String),
-    /// `hunks`: hunks of a unified diff, as in a change set.
+    /// `hunks`: applies hunks of a unified diff, as in a change set.
     Hunks(Vec<Hunk>),
-    /// `text_replace`: a text is replaced by another, byte for byte.
+    /// `text_replace`: replaces a text by another, byte for byte.
     ReplaceText {
-        /// What is replaced.
+        /// Text to replace.
         pattern: String,
-        /// What takes its place.
+        /// Replacement.
         replacement: String,
-        /// How often it must be there; all of them are replaced.
+        /// Expected number of matches; all of them are replaced.
         count: u32,
     },
-    /// `line_insert`: lines are put in before a line; one behind the last appends.
+    /// `line_insert`: inserts lines before a line; one past the last appends.
     InsertLines {
-        /// The line that they come to stand at.
+        /// Number of the first inserted line.
         line: u32,
-        /// The lines.
+        /// Inserted lines.
         content: String,
     },
-    /// `line_delete`: lines are taken out.
+    /// `line_delete`: deletes lines.
     DeleteLines {
-        /// The first of them.
+        /// First deleted line.
         start: u32,
-        /// The last of them, not before the first.
+        /// Last deleted line, not before the first.
         end: u32,
     },
-    /// A value in JSON or YAML.
+    /// Edit of a value in JSON or YAML.
     Structure(StructureEdit),
 }
 
-/// How a schema is changed.
+/// Change to a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SchemaChange {
-    /// `content`: all of it is replaced.
+    /// `content`: replaces the whole content.
     Content(String),
-    /// A value in it.
+    /// Edit of a value in it.
     Structure(StructureEdit),
 }
 
-/// A change to one value of a file in JSON or YAML; every other byte stays.
+/// Edit of one value of a JSON or YAML file; all other bytes are unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StructureEdit {
     /// `json_add_property`
     JsonAddProperty {
-        /// The object.
+        /// Path of the object.
         path: Selector,
-        /// The name of the property, which is not there yet.
+        /// Name of the property, which must not exist yet.
         key: String,
-        /// Its value.
+        /// Value of the property.
         value: JsonText,
     },
     /// `json_remove_property`
     JsonRemoveProperty {
-        /// The object.
+        /// Path of the object.
         path: Selector,
-        /// The name of the property.
+        /// Name of the property.
         key: String,
     },
     /// `json_update_value`
     JsonUpdateValue {
-        /// The value.
+        /// Path of the value.
         path: Selector,
-        /// What takes its place.
+        /// Replacement value.
         value: JsonText,
     },
     /// `yaml_update`
     YamlUpdate {
-        /// The value, or a member that a mapping does not have yet.
+        /// Path of the value, or of a new member of a mapping.
         path: Selector,
-        /// The only document that is searched, counted from 1.
+        /// Only document to search, counted from 1.
         document: Option<NonZeroU32>,
-        /// What takes its place.
+        /// Replacement value.
         value: JsonText,
     },
     /// `yaml_remove`
     YamlRemove {
-        /// The member of a mapping.
+        /// Path of the mapping member.
         path: Selector,
-        /// The only document that is searched, counted from 1.
+        /// Only document to search, counted from 1.
         document: Option<NonZeroU32>,
     },
 }
 
-/// A query (A.2).
+/// SQL query (A.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlQuery {
-    /// The file that it is in.
+    /// Path of the file with the query.
     pub query_file: RelPath,
-    /// What its parameters stand for: an object; none is the same as one without members.
+    /// Values of the parameters: an object. `None` is the same as an empty object.
     pub parameters: Option<JsonText>,
-    /// Whether the last statement must give at least one row.
+    /// True if the last statement must return at least one row.
     pub expect_results: bool,
-    /// Where the rows go, as Parquet.
+    /// Path for the resulting rows, as Parquet.
     pub save_results_to: Option<RelPath>,
 }
 
-/// A run of a pipeline.
+/// Run of a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pipeline {
-    /// Its name.
+    /// Name of the pipeline.
     pub name: String,
-    /// What it is given: an object.
+    /// Parameters: an object.
     pub parameters: Option<JsonText>,
 }
 
-/// How a plan is carried out, as far as it says so.
+/// Execution instructions that a plan sets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Instructions {
-    /// In which order.
+    /// Execution order.
     pub order: ExecutionOrder,
-    /// The soft constraints that it sets (EX-19).
+    /// Soft constraints that the plan sets (EX-19).
     pub constraints: ConstraintOverrides,
-    /// What must hold when all is done.
+    /// Conditions after all actions.
     pub validation_rules: Vec<Condition>,
 }
 
-/// In which order actions are carried out; each after those it depends on.
+/// Execution order of the actions; each one follows its dependencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ExecutionOrder {
-    /// One after the other.
+    /// One action after the other.
     #[default]
     Sequential,
-    /// Several at once.
+    /// Several actions at once.
     Parallel,
 }
 
-/// The soft constraints (seed, 7.2) that count.
+/// Effective soft constraints (seed, 7.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Constraints {
-    /// Whether an action that fails stops the run.
+    /// True if a failed action stops the run.
     pub stop_on_error: bool,
-    /// Whether a run that stops is taken back.
+    /// True if a stopped run is rolled back.
     pub rollback_on_failure: bool,
-    /// Whether a changed file keeps its permissions.
+    /// True if a changed file keeps its permissions.
     pub preserve_permissions: bool,
-    /// Whether the contents of targets are hashed again after the run. What a plan expects of a file
-    /// before is checked either way (EX-19).
+    /// True if the targets are hashed again after the run. The expected digests before the run are always checked
+    /// (EX-19).
     pub verify_hashes: bool,
 }
 
-/// The soft constraints, each where it is said.
+/// Soft constraints that are set; `None` if unset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ConstraintOverrides {
-    /// As in [`Constraints`].
+    /// Same as in [`Constraints`].
     pub stop_on_error: Option<bool>,
-    /// As in [`Constraints`].
+    /// Same as in [`Constraints`].
     pub rollback_on_failure: Option<bool>,
-    /// As in [`Constraints`].
+    /// Same as in [`Constraints`].
     pub preserve_permissions: Option<bool>,
-    /// As in [`Constraints`].
+    /// Same as in [`Constraints`].
     pub verify_hashes: Option<bool>,
 }
 
-/// Where the actions of a plan stand in its text, by their places in the plan.
+/// Positions of the actions in the text of a plan, by index in the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ActionPlaces(pub Vec<Place>);
 
-/// The words for tiers (D-2).
+/// Words for risk tiers (D-2).
 const TIERS: [(&str, RiskTier); 4] = [
     ("LOW", RiskTier::R1),
     ("MEDIUM", RiskTier::R2),
@@ -290,7 +289,7 @@ const TIERS: [(&str, RiskTier); 4] = [
     ("CRITICAL", RiskTier::R4),
 ];
 
-/// Bytes that are no task plan.
+/// Error of an invalid task plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the task plan cannot be used: {0}")]
 pub struct TaskPlanError(#[source] pub Mistakes);
@@ -299,33 +298,33 @@ impl TaskPlan {
     /// Reads a `task_plan.json`.
     ///
     /// # Errors
-    /// [`TaskPlanError`] with everything that is wrong, up to
-    /// [`PROBLEMS_MAX`](super::limits::PROBLEMS_MAX) problems; of text that is not JSON the first. Whether
-    /// the actions fit each other, [`graph`](Self::graph) and [`lint`](super::lint) report.
+    /// [`TaskPlanError`] with all problems, up to [`PROBLEMS_MAX`](super::limits::PROBLEMS_MAX), or only the
+    /// first if the text is not JSON. [`graph`](Self::graph) and [`lint`](super::lint) report whether the
+    /// actions are consistent with each other.
     pub fn read(bytes: &[u8]) -> Result<Self, TaskPlanError> {
         read::plan(bytes).map(|(plan, _)| plan).map_err(TaskPlanError)
     }
 
-    /// The same, and where each action stands.
+    /// Reads a plan, and also returns the position of each action.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Same errors as [`read`](Self::read).
     pub fn read_with_places(bytes: &[u8]) -> Result<(Self, ActionPlaces), TaskPlanError> {
         read::plan(bytes).map_err(TaskPlanError)
     }
 
-    /// Lists the targets that the bytes of a plan name, also of one that cannot be read as a whole.
+    /// Lists the targets that the bytes of a plan name, even if the plan as a whole cannot be read.
     pub fn named_targets(bytes: &[u8]) -> Vec<NamedTarget> {
         read::named(bytes)
     }
 
-    /// Finds what is wrong with the order of the actions that the bytes of a plan name, also of one that cannot be read as a
-    /// whole; nothing if an id or a dependency cannot be read. Each is returned with the place of its action.
+    /// Finds problems with the order of the actions, even if the plan as a whole cannot be read. Returns
+    /// nothing if an id or a dependency cannot be read. Each problem comes with the position of its action.
     pub fn named_order_problems(bytes: &[u8]) -> Vec<(GraphProblem, Option<Place>)> {
         read::order_problems(bytes)
     }
 
-    /// Orders its actions by their dependencies (EX-8).
+    /// Orders the actions by their dependencies (EX-8).
     ///
     /// # Errors
     /// [`GraphError`] if two actions share an id, a dependency is not in the plan, or actions depend on each other.
@@ -335,25 +334,25 @@ impl TaskPlan {
         Graph::new(&nodes.collect::<Vec<_>>())
     }
 
-    /// Paths that its actions write, each with the place of its action.
+    /// Returns the paths that the actions write, each with the index of its action.
     pub fn targets(&self) -> impl Iterator<Item = (usize, &RelPath)> {
         let actions = self.actions.iter().enumerate();
         actions.flat_map(|(at, action)| action.written().map(move |path| (at, path)))
     }
 
-    /// The plan in JSON, as what [`read`](Self::read) takes it back from.
+    /// Writes the plan as JSON in the form that [`read`](Self::read) accepts.
     pub fn to_json(&self) -> String {
         write::plan(self)
     }
 
-    /// The soft constraints that count: what the plan says, else what `defaults` say.
+    /// Returns the effective soft constraints: those of the plan, otherwise those of `defaults`.
     pub fn constraints(&self, defaults: Constraints) -> Constraints {
         self.instructions.constraints.over(defaults)
     }
 }
 
 impl Default for Constraints {
-    /// Those of the seed (7.2).
+    /// Returns the defaults of the seed (7.2).
     fn default() -> Self {
         Self {
             stop_on_error: true,
@@ -365,7 +364,7 @@ impl Default for Constraints {
 }
 
 impl ConstraintOverrides {
-    /// What counts where others say what is not said here.
+    /// Returns these constraints, with the unset ones taken from `others`.
     pub fn over(&self, others: Constraints) -> Constraints {
         Constraints {
             stop_on_error: self.stop_on_error.unwrap_or(others.stop_on_error),
@@ -377,12 +376,12 @@ impl ConstraintOverrides {
 }
 
 impl Action {
-    /// Its type.
+    /// Returns the type of the action.
     pub fn action_type(&self) -> ActionType {
         self.work.action_type()
     }
 
-    /// The files that it changes: the target, and where it is moved to.
+    /// Returns the files that it changes: the target, and the path of a rename or of saved query results.
     pub fn written(&self) -> impl Iterator<Item = &RelPath> {
         let moved_to = match &self.work {
             Work::Rename { new_path } => Some(new_path),
@@ -396,13 +395,14 @@ impl Action {
         std::iter::once(&self.target).chain(moved_to)
     }
 
-    /// File that it may remove besides: the write-ahead log of a database, whose content is in the database afterwards.
+    /// Returns the file that it may additionally remove: the write-ahead log of a database, whose content is
+    /// then in the database.
     pub fn write_ahead_log(&self) -> Option<RelPath> {
         let Work::ExecuteSql(_) = &self.work else { return None };
         RelPath::new([self.target.as_bytes(), b".wal"].concat()).ok()
     }
 
-    /// The files whose state it asks for and does not change.
+    /// Returns the files that it reads and does not change.
     pub fn read_only(&self) -> impl Iterator<Item = &RelPath> {
         let conditions = self.preconditions.iter().chain(&self.postconditions);
         let query = match &self.work {
@@ -420,8 +420,7 @@ impl Action {
 }
 
 impl Work {
-    /// The type of an action that does this.
-    /// The `type` of its operation.
+    /// Returns the `type` of its operation.
     pub fn operation(&self) -> &'static str {
         let structure = |edit: &StructureEdit| match edit {
             StructureEdit::JsonAddProperty { .. } => "json_add_property",
@@ -448,7 +447,7 @@ impl Work {
         }
     }
 
-    /// Its type.
+    /// Returns the type of an action with this operation.
     pub fn action_type(&self) -> ActionType {
         match self {
             Self::Create { .. } => ActionType::FileCreate,
@@ -461,7 +460,7 @@ impl Work {
         }
     }
 
-    /// The pipeline that it runs, where it does.
+    /// Returns the pipeline that it runs, if it runs one.
     pub fn pipeline(&self) -> Option<&Pipeline> {
         match self {
             Self::RunPipeline(pipeline) => Some(pipeline),
@@ -474,7 +473,7 @@ impl Work {
         }
     }
 
-    /// The whole content that it gives its target, where it does.
+    /// Returns the whole content that it gives its target, if it sets one.
     pub fn whole_content(&self) -> Option<&str> {
         match self {
             Self::Create { content, .. }
@@ -491,7 +490,7 @@ impl Work {
 }
 
 impl ActionType {
-    /// All of them.
+    /// All types.
     pub const ALL: [Self; 7] = [
         Self::FileCreate,
         Self::FileModify,
@@ -502,7 +501,7 @@ impl ActionType {
         Self::PipelineRun,
     ];
 
-    /// The word for it.
+    /// Returns the word used in a plan.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::FileCreate => "FILE_CREATE",
@@ -515,7 +514,7 @@ impl ActionType {
         }
     }
 
-    /// How long such an action may take (seed, 11.1).
+    /// Returns the time limit of such an action (seed, 11.1).
     pub fn time_limit(self) -> TimeLimit {
         match self {
             Self::FileCreate | Self::FileModify | Self::FileDelete | Self::FileRename => {
@@ -535,7 +534,7 @@ impl std::fmt::Display for ActionType {
 }
 
 impl ExecutionOrder {
-    /// The word for it.
+    /// Returns the word used in a plan.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Sequential => "sequential",

@@ -1,7 +1,7 @@
-//! Reads the documents of a task and tells of everything that is wrong with one, not only of the first.
+//! Reads the documents of a task and reports all problems, not only the first.
 //!
-//! Each value is held to the form that its member has, by the same functions as in the action API. What
-//! is wrong is gathered on the way; a document is made only where nothing is.
+//! Each value is checked against the form of its member, by the same functions as in the action API. Problems
+//! are collected on the way; a document is built only if no problem was found.
 
 use std::collections::BTreeSet;
 
@@ -14,28 +14,28 @@ use actum_edit::edit::json_patch::JsonText;
 use super::diagnostics::Mistakes;
 use super::limits::PROBLEMS_MAX;
 
-/// What is wrong with a part of a document: as much of it as is told.
+/// Problems of a part of a document, as far as they are reported.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     list: Vec<Fault>,
     is_cut: bool,
 }
 
-/// A part of a document, or what is wrong with it.
+/// Part of a document, or its problems.
 pub(super) type Taken<T> = Result<T, Faults>;
 
-/// The members of one object, and what was found wrong with them so far.
+/// Members of one object, and the problems found in them so far.
 pub(super) struct Fields<'v> {
     shape: &'static ObjectSchema,
     value: &'v Value<'v>,
-    /// The member that says which kind of object it is.
+    /// Member that holds the kind of the object.
     tag: Option<&'static str>,
-    /// The object in it that can hold the same members but the tag, and its name.
+    /// Name and value of the inner object that can hold the same members except the tag.
     nested: Option<(&'static str, &'v Value<'v>)>,
     faults: Faults,
 }
 
-/// Reads a document that is JSON. `take` is given the text as well, since some values keep their spelling.
+/// Reads a JSON document. `take` also gets the text, since some values keep their spelling.
 pub(super) fn read<T>(
     document: &[u8],
     bytes_max: usize,
@@ -50,7 +50,7 @@ pub(super) fn read<T>(
     take_all(document, &value, |value| take(text, value))
 }
 
-/// Refuses a document that is too large before it is looked at.
+/// Rejects a document over the size limit before it is parsed.
 pub(super) fn check_size(document: &[u8], bytes_max: usize) -> Result<(), Mistakes> {
     if document.len() <= bytes_max {
         return Ok(());
@@ -59,7 +59,7 @@ pub(super) fn check_size(document: &[u8], bytes_max: usize) -> Result<(), Mistak
     Err(Mistakes::of_one(Diagnostic { place: None, path: JsonPath::default(), problem }))
 }
 
-/// Makes what `value` stands for, if neither it nor any name in it is wrong.
+/// Builds the result of `take`, if neither `value` nor any name in it has a problem.
 pub(super) fn take_all<'v, T>(
     document: &[u8],
     value: &'v Value<'v>,
@@ -79,7 +79,7 @@ pub(super) fn take_all<'v, T>(
     Err(Mistakes { list: list.into_iter().map(|(_, mistake)| mistake).collect(), is_cut })
 }
 
-/// A name that stands twice in one object, as deep as it may be: readers differ in which value counts.
+/// Finds names that occur twice in one object, at any depth: readers differ in which value they use.
 fn check_names(value: &Value<'_>, faults: &mut Faults) {
     if faults.is_full() {
         return;
@@ -109,7 +109,7 @@ fn check_names(value: &Value<'_>, faults: &mut Faults) {
 }
 
 impl Faults {
-    /// Adds others, as far as they are told.
+    /// Adds other problems up to the limit.
     pub(super) fn add(&mut self, others: Self) {
         self.is_cut |= others.is_cut;
         for fault in others.list {
@@ -137,7 +137,7 @@ impl From<Fault> for Faults {
     }
 }
 
-/// The members of an object of this shape.
+/// Reads the members of an object with this schema.
 pub(super) fn object<'v>(
     shape: &'static ObjectSchema,
     form: Form,
@@ -146,7 +146,7 @@ pub(super) fn object<'v>(
     of_shape(shape, form, value, None, None)
 }
 
-/// The members of a tagged object, and the word that says which kind it is.
+/// Reads the members of a tagged object, and the word that names its kind.
 pub(super) fn tagged<'v>(form: Form, value: &'v Value<'v>) -> Taken<(&'static str, Fields<'v>)> {
     let Form::Tagged(kind) = form else { return Err(reader::not(form, value).into()) };
     of_kind(kind, value)
@@ -196,7 +196,7 @@ fn of_shape<'v>(
 }
 
 impl<'v> Fields<'v> {
-    /// Takes in the object that can hold the same members.
+    /// Adds the inner object that can hold the same members.
     fn nest(&mut self, nested: &'static str, object: &'v Value<'v>) {
         let Content::Object(members) = &object.content else {
             let fault = reader::not(Form::AnyObject, object);
@@ -229,7 +229,7 @@ impl<'v> Fields<'v> {
         Fault::at(member.name_span.start, problem).in_member(&member.name).into()
     }
 
-    /// The member of this name, which must be there; none where it is wrong, which is kept.
+    /// Reads a required member. Returns `None` after recording a problem.
     pub(super) fn required<T, E: Into<Faults>>(
         &mut self,
         name: &'static str,
@@ -243,7 +243,7 @@ impl<'v> Fields<'v> {
         self.optional(name, take)
     }
 
-    /// The member of this name; none where it is not there, or wrong, which is kept.
+    /// Reads an optional member. Returns `None` if it is missing, or after recording a problem.
     pub(super) fn optional<T, E: Into<Faults>>(
         &mut self,
         name: &'static str,
@@ -263,7 +263,7 @@ impl<'v> Fields<'v> {
         }
     }
 
-    /// Keeps something that is wrong with a member, as it is beside another.
+    /// Records a problem that a member has because of another member.
     pub(super) fn refuse(&mut self, name: &'static str, problem: Problem) {
         let Some((value, nested)) = self.find(name) else { return };
         let fault = Fault::at(value.span.start, problem).in_member(name);
@@ -273,9 +273,9 @@ impl<'v> Fields<'v> {
         });
     }
 
-    /// What was made of the members, if nothing was wrong with any.
+    /// Returns `made`, if no member had a problem.
     ///
-    /// INVARIANT: `made` is none only where something was wrong.
+    /// INVARIANT: `made` is `None` only if a problem was recorded.
     pub(super) fn finish<T>(self, made: Option<T>) -> Taken<T> {
         match made {
             Some(made) if self.faults.list.is_empty() => Ok(made),
@@ -284,7 +284,7 @@ impl<'v> Fields<'v> {
     }
 
     fn form_of(&self, name: &str) -> Form {
-        // A member without description is one that no value would do for.
+        // No value matches a member without a schema.
         self.shape.member(name).map_or(Form::Word(&[]), |member| member.form)
     }
 
@@ -302,12 +302,12 @@ fn member_name<'v>(object: &'v Value<'v>, name: &str) -> Option<&'v Member<'v>> 
     object.members().iter().find(|member| member.name == name)
 }
 
-/// The value of a member, where `object` is one and has it.
+/// Returns the value of a member, if `object` is an object and has it.
 pub(super) fn member_of<'v>(object: &'v Value<'v>, name: &str) -> Option<&'v Value<'v>> {
     member_name(object, name).map(|member| &member.value)
 }
 
-/// Each element of a list of objects.
+/// Reads each element of a list of objects.
 pub(super) fn objects<'v, T>(
     form: Form,
     value: &'v Value<'v>,
@@ -323,7 +323,7 @@ pub(super) fn objects<'v, T>(
     each(form, value, (least, most), |element| take(object(shape, Form::Object(shape), element)?))
 }
 
-/// Each element of a list of tagged objects, with its word.
+/// Reads each element of a list of tagged objects, with its word.
 pub(super) fn tagged_list<'v, T>(
     form: Form,
     value: &'v Value<'v>,
@@ -362,17 +362,17 @@ fn each<'v, T>(
             break;
         }
     }
-    // INVARIANT: an element is left out only where something was wrong with it.
+    // INVARIANT: an element is left out only if a problem was recorded for it.
     if taken.len() == count { Ok(taken) } else { Err(faults) }
 }
 
-/// A path of the workspace.
+/// Reads a path of the workspace.
 pub(super) fn path(form: Form, value: &Value<'_>) -> Result<RelPath, Fault> {
     let Content::String(text) = &value.content else { return Err(reader::not(form, value)) };
     RelPath::new(text.as_bytes()).map_err(|error| Fault::at(value.span.start, Problem::Path(error)))
 }
 
-/// Rules for paths of the workspace.
+/// Reads rules for paths of the workspace.
 pub(super) fn rules(form: Form, value: &Value<'_>) -> Taken<Vec<PathRule>> {
     let Form::Texts { of, count_max } = form else { return Err(reader::not(form, value).into()) };
     each(form, value, (0, count_max), |element| {
@@ -384,12 +384,12 @@ pub(super) fn rules(form: Form, value: &Value<'_>) -> Taken<Vec<PathRule>> {
     })
 }
 
-/// A digest.
+/// Reads a digest.
 pub(super) fn digest(form: Form, value: &Value<'_>) -> Result<Digest, Fault> {
     parsed(form, value)
 }
 
-/// A text that stands for something.
+/// Parses a text into another type.
 pub(super) fn parsed<T: std::str::FromStr>(form: Form, value: &Value<'_>) -> Result<T, Fault> {
     let text = reader::text(form, value)?;
     let Form::Text(expected) = form else { return Err(reader::not(form, value)) };
@@ -399,16 +399,16 @@ pub(super) fn parsed<T: std::str::FromStr>(form: Form, value: &Value<'_>) -> Res
     })
 }
 
-/// A value as it is spelled in `text`, the document.
+/// Reads a value with its spelling in `text`, the document.
 pub(super) fn json(text: &str, form: Form, value: &Value<'_>) -> Taken<JsonText> {
     if form == Form::JsonObject && value.kind() != Kind::Object {
         return Err(reader::not(form, value).into());
     }
-    // INVARIANT: it is none only where a name stands twice in it, which `check_names` tells of.
+    // INVARIANT: it fails only if a name occurs twice in it, which `check_names` reports.
     JsonText::of(value, text).map_err(|_| Faults::default())
 }
 
-/// `true`.
+/// Requires `true`.
 pub(super) fn truth(form: Form, value: &Value<'_>) -> Result<(), Fault> {
     match &value.content {
         Content::Boolean(true) => Ok(()),

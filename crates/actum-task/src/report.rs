@@ -1,7 +1,7 @@
-//! What a task leaves behind: reports, change log, rollback manifest and script, prompt, status lines.
+//! Files that a task leaves: reports, change log, rollback manifest and script, prompt, status lines.
 //!
-//! Each is a function of facts, ids and times that the caller has. The five JSON documents are described
-//! once, as shapes; their readers and the published JSON Schemas hold to these.
+//! Each is a function of facts, ids and times from the caller. The five JSON documents are described once, as
+//! schemas, which both the readers and the published JSON Schemas follow.
 
 mod change_log;
 mod clean_text;
@@ -57,7 +57,7 @@ pub use task_status::{
 
 use actum_document::Diagnostic;
 
-/// Bytes that are no document of a task, or a document that would not be read.
+/// Error of a document that cannot be read, or that could not be read back.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the document of the task cannot be used: {0}")]
 pub struct ReportError(#[source] pub Diagnostic);

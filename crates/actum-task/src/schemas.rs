@@ -1,4 +1,4 @@
-//! The published JSON Schemas of what goes into a task.
+//! Published JSON Schemas of the input documents of a task.
 
 use actum_document::SchemaFile;
 use actum_document::json_schema::file;
@@ -7,11 +7,11 @@ use super::config::SYSTEM_CONFIG;
 use super::envelope::TASK_ENVELOPE;
 use super::plan::TASK_PLAN;
 
-/// The JSON Schemas (draft 2020-12) of task plan, task envelope and system config, in this order.
+/// Returns the JSON Schemas (draft 2020-12) of the task plan, task envelope and system config, in this order.
 ///
-/// What they cannot say: how large a document may be, names that stand twice, what a path and a rule for
-/// paths may have in them to the last byte, that a range does not end before it begins, and how actions
-/// fit each other.
+/// Some rules cannot be expressed in them: the maximum size of a document, duplicate names, and the exact
+/// characters of a path or a path rule. Neither can they express that a range must not end before it begins,
+/// or that actions must be consistent with each other.
 pub fn schemas() -> [SchemaFile; 3] {
     [
         file("task-plan.schema.json", "urn:actum:task-plan:v1", "Task plan", &TASK_PLAN),

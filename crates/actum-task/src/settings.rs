@@ -1,4 +1,4 @@
-//! Settings of a system config that differ from the defaults, for an approver to read.
+//! Settings of a system config that differ from the defaults, shown to an approver.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use super::plan::Constraints;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
-    /// Name with that of the object it stands in: `git.commit`.
+    /// Name, prefixed with that of its object: `git.commit`.
     pub name: String,
-    /// Value as the config has it.
+    /// Value in the config.
     pub value: String,
 }
 
 impl SystemConfig {
-    /// Lists the settings that differ from their defaults, the commit of a run first.
+    /// Lists the settings that differ from their defaults, starting with the commit of a run.
     pub fn changed_settings(&self) -> Vec<Setting> {
-        // Taken apart, so that no new setting can be left out.
+        // Destructured, so that no new setting can be forgotten.
         let Self { constraints, timeouts, limits, manifest_ttl, commit, protected } = self;
         let mut changed = Changed::default();
         changed.add("git.commit", commit, &false, bool::to_string);

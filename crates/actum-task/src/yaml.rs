@@ -1,7 +1,7 @@
-//! Reads YAML strictly, and keeps for each value where it stands; what comes out is as of JSON.
+//! Strict YAML reader that keeps the position of each value and returns values as of JSON.
 //!
-//! Names that stand twice, merge keys, tags of unknown meaning and booleans that only some readers take for
-//! such are refused. Aliases are followed within narrow limits.
+//! It rejects duplicate names, merge keys, unknown tags, and booleans that only some readers recognise. It
+//! follows aliases within narrow limits.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::options::{AliasLimits, DuplicateKeyPolicy, MergeKeyPolicy};
 use serde_saphyr::{Error, Location, Spanned};
 
-/// A value of a YAML text.
+/// Value of a YAML text.
 #[derive(Debug)]
 pub(super) struct Node {
     start: usize,
@@ -25,18 +25,18 @@ pub(super) struct Node {
 enum NodeKind {
     Null,
     Boolean(bool),
-    /// As JSON spells it.
+    /// Number as JSON spells it.
     Number(String),
     String(String),
     Array(Vec<Node>),
     Object(Vec<(Node, Node)>),
 }
 
-/// How much of a reader's message is told.
+/// Maximum reported length of a reader's message, in bytes.
 const MESSAGE_BYTES_MAX: usize = 300;
 
 impl Node {
-    /// The value that `text` holds and nothing else.
+    /// Reads the only value in `text`.
     pub(super) fn read(text: &[u8]) -> Result<Self, Diagnostic> {
         let text = std::str::from_utf8(text).map_err(|error| {
             let message = "YAML is UTF-8, and the byte here is not".to_owned();
@@ -59,7 +59,7 @@ impl Node {
         Self { start: start(&spanned.referenced), kind: spanned.value }
     }
 
-    /// The same as a value of JSON.
+    /// Returns the value as JSON.
     pub(super) fn value(&self) -> Value<'_> {
         let content = match &self.kind {
             NodeKind::Null => Content::Null,
@@ -79,7 +79,7 @@ impl Node {
         Value { span: self.start..self.start, content }
     }
 
-    /// The name of a member, which YAML lets be any value.
+    /// Returns the name of a member, which in YAML can be any value.
     fn name(&self) -> String {
         match &self.kind {
             NodeKind::Null => "null".to_owned(),
@@ -99,7 +99,7 @@ fn alias_limits() -> AliasLimits {
     limits
 }
 
-/// What the reader refuses, in words that speak of the text and not of the reader.
+/// Converts an error of the reader into a diagnostic about the text, not about the reader.
 fn refused(error: &Error) -> Diagnostic {
     let location = error.location().filter(|location| location.line() > 0);
     let place = location.map(|it| Place { line: it.line(), column: it.column() });

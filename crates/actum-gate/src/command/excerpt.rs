@@ -1,4 +1,4 @@
-//! Commands and rules as grounds name them: whole where they are short, else their beginning.
+//! Excerpts of commands and rules for grounds: whole if they are short, otherwise their beginning.
 
 use std::fmt;
 
@@ -7,54 +7,54 @@ use serde::{Deserialize, Serialize};
 use super::rule::{CommandRule, Extent, RuleArgument};
 use crate::command_line::{CommandLine, array, escaped, shown, shown_argument, shown_count};
 
-/// Shown in the place of what was left out.
+/// Replacement for omitted text.
 const OMITTED: &str = "…";
 
 /// Beginning of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandExcerpt {
     argv: Vec<String>,
-    /// Further arguments.
+    /// Number of further arguments.
     #[serde(default, skip_serializing_if = "is_zero")]
     omitted: usize,
 }
 
-/// Beginning of a rule about commands.
+/// Beginning of a command rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleExcerpt {
     argv: Vec<RuleArgument>,
     #[serde(default, rename = "exact", skip_serializing_if = "Extent::is_prefix")]
     extent: Extent,
-    /// Further arguments.
+    /// Number of further arguments.
     #[serde(default, skip_serializing_if = "is_zero")]
     omitted: usize,
 }
 
-/// Rule that comes nearest to a command that no rule allows.
+/// Rule nearest to a command that no rule allows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nearest {
     /// Rule.
     pub rule: RuleExcerpt,
-    /// Where command and rule part.
+    /// First difference of command and rule.
     pub parting: Parting,
 }
 
-/// Where a command and a rule part: the number of an argument, counted from 0.
+/// First difference of a command and a rule: the number of an argument, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Parting {
-    /// The command has an option that can name a program, and the rule does not reach over it.
+    /// The command has an option that can name a program, which the rule excludes.
     BarredOption(usize),
-    /// Both have an argument there, and not the same.
+    /// Both have an argument at this position, but a different one.
     OtherArgument(usize),
-    /// The command ends before it.
+    /// The command ends before this position.
     CommandEnds(usize),
-    /// The rule ends before it.
+    /// The rule ends before this position.
     RuleEnds(usize),
 }
 
 impl CommandExcerpt {
-    /// Whether no argument was left out.
+    /// Returns true if no argument is omitted.
     pub(crate) fn is_whole(&self) -> bool {
         self.omitted == 0
     }
@@ -73,7 +73,7 @@ impl RuleExcerpt {
 }
 
 impl Nearest {
-    /// Words where rule and command part; the rule is the subject.
+    /// Describes the first difference of rule and command; the rule is the subject.
     pub(crate) fn parting(&self, command: &CommandExcerpt) -> String {
         match self.parting {
             Parting::BarredOption(at) => {
@@ -105,7 +105,7 @@ impl From<&CommandLine> for CommandExcerpt {
 
 impl From<&CommandRule> for RuleExcerpt {
     fn from(rule: &CommandRule) -> Self {
-        // Alternatives that are cut in what is shown are left out as a whole.
+        // An argument whose alternatives would be truncated is omitted as a whole.
         let is_short = |place: &&RuleArgument| shown(place.alternatives()).is_ok();
         let short = rule.argv.iter().take_while(is_short);
         let count = shown_count(short.map(ToString::to_string));

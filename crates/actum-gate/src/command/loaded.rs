@@ -1,4 +1,4 @@
-//! A rule that was found to say what it claims, with what follows from its program.
+//! Rule that was checked against its examples, with the options that its program must not get.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,17 +12,17 @@ use crate::command_line::{CommandLine, check_argument};
 pub(crate) struct LoadedRule {
     #[serde(flatten)]
     rule: CommandRule,
-    /// Options that the rule does not reach over.
+    /// Options that the rule excludes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     barred: Vec<String>,
 }
 
-/// How near a rule comes to a command that it does not match.
+/// Nearness of a rule to a command that it does not match.
 pub(super) struct Nearness<'a> {
     pub(super) rule: &'a CommandRule,
-    /// How many arguments are the same; after that, whether more of it is.
+    /// Number of equal arguments, then whether the whole rule was equal.
     pub(super) rank: (usize, bool),
-    /// Where they part.
+    /// First difference.
     pub(super) parting: Parting,
 }
 
@@ -37,7 +37,7 @@ impl LoadedRule {
         Ok(loaded)
     }
 
-    /// One that was loaded before, of which it is only seen to that it could be a rule.
+    /// Checks only the arguments of a rule that was loaded before, without its examples.
     pub(super) fn checked(self) -> Result<Self, CommandRuleProblem> {
         check_places(&self.rule)?;
         Ok(self)
@@ -76,7 +76,7 @@ impl LoadedRule {
         Ok(self.covers(&line) || self.restrains(&line))
     }
 
-    /// Whether the rule speaks of the command, its program as it is written.
+    /// Returns true if the rule matches the command, with its program as written.
     pub(super) fn covers(&self, line: &CommandLine) -> bool {
         match self.rule.fit(line) {
             Fit::Covered { rest } => !rest.iter().any(|it| is_barred(it, &self.barred)),
@@ -84,12 +84,13 @@ impl LoadedRule {
         }
     }
 
-    /// Whether the rule holds something against the command, whatever its program is called by.
+    /// Returns true if the rule asks about or denies the command, whatever the spelling of its program.
     pub(super) fn restrains(&self, line: &CommandLine) -> bool {
         self.rule.decision > RuleDecision::Allow && self.rule.means(line)
     }
 
-    /// `None` where not even the program is the same, or where the rule would deny it.
+    /// Returns the nearness to a command. Returns `None` if not even the program is the same, or if the rule
+    /// would deny it.
     pub(super) fn nearness(&self, line: &CommandLine) -> Option<Nearness<'_>> {
         let rule = &self.rule;
         let argv = line.argv();
@@ -116,7 +117,7 @@ impl LoadedRule {
     }
 }
 
-/// Whether the longest command that the rule tells is one.
+/// Checks that the longest command that the rule describes is valid.
 fn check_places(rule: &CommandRule) -> Result<(), CommandRuleProblem> {
     let mut longest = Vec::new();
     for (number, place) in rule.argv.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The rules of several policies together, of which some only narrow what the others allow.
+//! Combined rules of several policies, some of which only tighten the others.
 
 use std::cmp::Reverse;
 
@@ -7,7 +7,7 @@ use super::loaded::LoadedRule;
 use super::{CommandJudgement, CommandLine, CommandRules};
 use crate::verdict::Verdict;
 
-/// Rules, and others that can only narrow them.
+/// Rules, and others that can only tighten them.
 #[derive(Debug, Clone)]
 pub struct NarrowedRules<'a> {
     rules: Vec<&'a CommandRules>,
@@ -15,24 +15,23 @@ pub struct NarrowedRules<'a> {
 }
 
 impl<'a> NarrowedRules<'a> {
-    /// The rules of several policies, all of which count in full.
+    /// Combines the rules of several policies, all of which fully apply.
     pub fn of(rules: impl IntoIterator<Item = &'a CommandRules>) -> Self {
         Self { rules: rules.into_iter().collect(), narrowing: Vec::new() }
     }
 
-    /// And others, of which only what they hold back counts.
+    /// Adds rules of which only the restrictions apply.
     #[must_use]
     pub fn narrowed_by(mut self, narrowing: &'a CommandRules) -> Self {
         self.narrowing.push(narrowing);
         self
     }
 
-    /// The strictest of what all of them say; a command may not run where none of those that count
-    /// in full speaks of it.
+    /// Returns the strictest verdict of all rules. A command is denied if no fully applying rule matches it.
     pub fn judge(&self, line: &CommandLine) -> CommandJudgement {
         let restraint = self.restraint(line);
         let covering = self.loaded().filter(|loaded| loaded.covers(line));
-        // Of two rules that say the same, the first in their own order is named.
+        // Among rules with the same decision, the first in their order is reported.
         match covering.min_by_key(|loaded| Reverse(loaded.rule().decision)) {
             Some(covering) => covering.rule().judgement().and(restraint),
             None => restraint.filter(|it| it.verdict == Verdict::Deny).unwrap_or_else(|| {
@@ -42,8 +41,7 @@ impl<'a> NarrowedRules<'a> {
         }
     }
 
-    /// The strictest of what all of them hold against a command that none has to allow; nothing where they hold
-    /// nothing against it.
+    /// Returns the strictest restriction of a command that needs no allowing rule; `None` if no rule restricts it.
     pub fn restraint(&self, line: &CommandLine) -> Option<CommandJudgement> {
         let all = self.rules.iter().chain(&self.narrowing);
         all.filter_map(|rules| rules.restraint(line)).reduce(|one, other| one.and(Some(other)))
@@ -53,10 +51,10 @@ impl<'a> NarrowedRules<'a> {
         self.rules.iter().flat_map(|rules| &rules.0)
     }
 
-    /// Rule that comes nearest to a command that none allows.
+    /// Returns the rule nearest to a command that no rule allows.
     fn nearest(&self, line: &CommandLine) -> Option<Nearest> {
         let nearest = self.loaded().filter_map(|loaded| loaded.nearness(line));
-        // The last of the greatest would depend on nothing either; the first is easier to read.
+        // Taking the last maximum would be deterministic too, but the first is easier to understand.
         let nearest = nearest.reduce(|best, next| if next.rank > best.rank { next } else { best });
         nearest.map(|it| Nearest { rule: it.rule.into(), parting: it.parting })
     }

@@ -1,4 +1,4 @@
-//! One rule about commands, as a policy has it: `[[command]]`.
+//! Command rule of a policy: `[[command]]`.
 
 use std::fmt;
 
@@ -8,60 +8,59 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::command_line::{CommandLine, array, escaped, shown, shown_argument};
 use crate::verdict::Verdict;
 
-/// What may be done with the commands that begin so, or are so.
+/// Decision about the commands with these arguments, or with this beginning.
 ///
-/// Arguments are compared whole, byte by byte. There are no wildcards and no patterns.
+/// Arguments are compared as a whole, byte by byte. There are no wildcards or patterns.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandRule {
-    /// The arguments in their order, the program first.
+    /// Arguments in order, the program first.
     pub argv: Vec<RuleArgument>,
-    /// Whether more arguments may follow; `exact = true` in a policy where none may.
+    /// Permission for further arguments; `exact = true` in a policy allows none.
     #[serde(default, rename = "exact", skip_serializing_if = "Extent::is_prefix")]
     pub extent: Extent,
-    /// What is said of these commands.
+    /// Decision about these commands.
     pub decision: RuleDecision,
-    /// Why, for those who meet the rule.
+    /// Reason, for the users whose command matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Commands that the rule speaks of, which is checked when it is loaded. A rule that allows has
-    /// at least one.
+    /// Examples that the rule must match, checked when it is loaded. A rule that allows has at least one.
     #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
     pub matches: Vec<String>,
-    /// Commands that it does not speak of, which is checked when it is loaded.
+    /// Examples that the rule must not match, checked when it is loaded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_match: Vec<String>,
 }
 
-/// One place of a rule: an argument, or several of which the command has one.
+/// Position of a rule: one argument, or several alternatives.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RuleArgument(Vec<String>);
 
-/// How much of a command a rule tells.
+/// Part of a command that a rule describes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "bool", into = "bool")]
 pub enum Extent {
-    /// Its beginning; whatever follows is covered as well.
+    /// Its beginning; any further arguments also match.
     #[default]
     Prefix,
-    /// All of it.
+    /// Whole command.
     Exact,
 }
 
-/// What a rule says of the commands that it speaks of.
+/// Decision of a rule about the commands that it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleDecision {
-    /// They may run.
+    /// Command may run.
     Allow,
-    /// They may run if a person agrees.
+    /// Command may run with an approval.
     Ask,
-    /// They may not run.
+    /// Command must not run.
     Deny,
 }
 
 impl RuleDecision {
-    /// The word for it in a policy.
+    /// Returns the word used in a policy.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -70,7 +69,7 @@ impl RuleDecision {
         }
     }
 
-    /// What it means beside the other gates.
+    /// Returns the verdict of the decision beside other gates.
     pub fn verdict(self) -> Verdict {
         match self {
             Self::Allow => Verdict::Allow,
@@ -98,23 +97,23 @@ impl From<Extent> for bool {
     }
 }
 
-/// How a command stands to a rule.
+/// Comparison of a command with a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fit<'a> {
-    /// The rule speaks of it.
+    /// Rule matches.
     Covered {
-        /// What follows the arguments of the rule.
+        /// Arguments after those of the rule.
         rest: &'a [String],
     },
-    /// It has this many arguments of the rule at its beginning, and then another, or none.
+    /// Command differs after this number of the rule's arguments, or ends there.
     Parted {
-        /// How many.
+        /// Number of equal arguments.
         after: usize,
     },
 }
 
 impl CommandRule {
-    /// A rule that allows this command and no other.
+    /// Makes a rule that allows only this command.
     pub fn allowing(line: &CommandLine) -> Self {
         Self {
             argv: line.argv().iter().map(RuleArgument::from).collect(),
@@ -130,7 +129,7 @@ impl CommandRule {
         self.fit_with(line.argv(), |place, argument| place.has(argument))
     }
 
-    /// Whether the rule means the command, under whatever path or spelling its program is called.
+    /// Returns true if the rule matches the command, whatever the path or spelling of its program.
     pub(super) fn means(&self, line: &CommandLine) -> bool {
         let mut is_program = true;
         let fit = self.fit_with(line.argv(), |place, argument| {
@@ -159,14 +158,14 @@ impl CommandRule {
 }
 
 impl RuleArgument {
-    /// One of several arguments; their order has no meaning.
+    /// Makes a position with alternatives; their order has no meaning.
     pub fn one_of(mut alternatives: Vec<String>) -> Self {
         alternatives.sort();
         alternatives.dedup();
         Self(alternatives)
     }
 
-    /// The arguments that may stand there.
+    /// Returns the alternatives.
     pub fn alternatives(&self) -> &[String] {
         &self.0
     }
@@ -175,7 +174,7 @@ impl RuleArgument {
         self.0.iter().any(|alternative| alternative == argument)
     }
 
-    /// Whether one of them is this program, by its file name and whatever the case.
+    /// Returns true if an alternative is this program, by its file name and regardless of case.
     pub(super) fn names(&self, program: &str) -> bool {
         let name = file_name(program);
         self.0.iter().any(|alternative| file_name(alternative).eq_ignore_ascii_case(name))
@@ -193,7 +192,7 @@ pub(super) fn file_name(program: &str) -> &str {
 }
 
 impl Serialize for RuleArgument {
-    /// A string, or an array of strings where there are several.
+    /// Serialises as a string, or as an array of strings if there are several.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.as_slice() {
             [argument] => serializer.serialize_str(argument),
@@ -235,8 +234,7 @@ impl<'de> Visitor<'de> for ArgumentVisitor {
 }
 
 impl fmt::Display for CommandRule {
-    /// The arguments as a policy has them, with `…` where more may follow, and cut where they are
-    /// long.
+    /// Formats the arguments as in a policy, with `…` if more may follow, and truncated if they are long.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let end = match self.extent {
             Extent::Prefix => ", …]",

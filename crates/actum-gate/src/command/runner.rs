@@ -1,56 +1,56 @@
-//! Programs that run what their arguments say: shells, interpreters, launchers, and tools with an
-//! option for it.
+//! Programs that run code given in their arguments: shells, interpreters, launchers, and tools with such an option.
 //!
-//! A rule that allows one of them and whatever follows would allow everything. So such a rule tells
-//! the whole command, or enough of it that what follows reaches only code that the rule has named.
-//! The list holds what is known to us: a program of another name that runs its arguments is not
-//! recognised, and what a script does with its own arguments is known to those who allow it. Code in
-//! the workspace itself (tests, build scripts) is what a sandbox is for.
+//! A rule that allows one of them with any arguments would allow everything. So such a rule must give the
+//! whole command, or enough of it that further arguments only reach code that the rule names.
+//!
+//! The list is not complete: a program of another name that runs its arguments is not recognised. The author
+//! of a rule knows how a script treats its own arguments. A sandbox protects against code in the workspace
+//! itself (tests, build scripts).
 
 use actum_core::path::Cut;
 
 use super::rule::{CommandRule, Extent, RuleArgument, RuleDecision, file_name};
 
-/// How much of a program a message shows, in bytes.
+/// Maximum length of a program in a message, in bytes.
 const PROGRAM_SHOWN_MAX: usize = 200;
 
-/// What a prefix must tell of a program that runs what it is given.
+/// Required beginning of a rule for a program that runs its arguments.
 #[derive(Clone, Copy)]
 enum Form {
-    /// Nothing is enough: other arguments may run anything.
+    /// Nothing suffices: further arguments may run anything.
     Exact,
-    /// A script, behind options that run nothing by themselves.
+    /// Script, after options that run nothing by themselves.
     Script {
-        /// Options that may stand before it.
+        /// Options that may precede it.
         options: &'static [&'static str],
     },
-    /// As a script, or `-m` and a module.
+    /// Script, or `-m` and a module.
     Python,
-    /// One of these sub-commands.
+    /// One of these subcommands.
     Words(&'static [&'static str]),
-    /// A word that is no option, such as a sub-command.
+    /// Word that is not an option, such as a subcommand.
     AnyWord,
     /// These words, then a file.
     File(&'static [&'static str]),
-    /// `run`, the name of a script, and `--`, behind which nothing is read as an option.
+    /// `run`, the name of a script, and `--`, after which no argument is an option.
     NpmScript,
-    /// Another command, behind these words and so many arguments.
+    /// Another command, after these words and this number of arguments.
     Command {
         /// Words that come first.
         words: &'static [&'static str],
-        /// How many arguments of its own follow.
+        /// Number of its own arguments that follow.
         skipped: usize,
     },
-    /// Another command, behind variables.
+    /// Another command, after variables.
     Env,
 }
 
 struct Runner {
     names: &'static [&'static str],
     form: Form,
-    /// Options that name a program to run, wherever they stand; a prefix does not reach over them.
+    /// Options that name a program to run, at any position; a prefix rule excludes them.
     barred: &'static [&'static str],
-    /// What to write instead of what is refused.
+    /// Suggested replacement for a rejected rule.
     instead: &'static str,
 }
 
@@ -148,7 +148,7 @@ const RUNNERS: &[Runner] = &[
             "show-ref",
             "status",
         ]),
-        // One writes any file, the other runs what the configuration names.
+        // The first writes any file, the second runs programs from the configuration.
         barred: &["--output", "--ext-diff"],
         instead: "name a sub-command that starts nothing by its arguments (such as `status`, \
                   `diff`, `log`, `show`, `add` or `commit`) directly behind it, or write all its \
@@ -205,10 +205,10 @@ const RUNNERS: &[Runner] = &[
     Runner { names: EXACT_ONLY, form: Form::Exact, barred: &[], instead: EXACT },
 ];
 
-/// What runs its arguments, or some of them, in whatever order they come.
+/// Programs that run their arguments, or some of them, in any order.
 #[rustfmt::skip]
 const EXACT_ONLY: &[&str] = &[
-    // Shells whose first argument may be anything, and programs that are many.
+    // Shells whose first argument may be anything, and multi-call programs.
     "busybox", "toybox", "csh", "tcsh", "nu", "elvish", "xonsh", "pwsh", "powershell", "cmd",
     // Languages that take code, or run files, by too many of their options.
     "awk", "gawk", "mawk", "nawk", "sed", "gsed", "bun", "tsx", "ts-node", "jshell", "groovy",
@@ -226,14 +226,14 @@ const EXACT_ONLY: &[&str] = &[
     "mise", "asdf", "pyenv", "rbenv", "nvm", "rustup", "conda", "mamba", "nix", "nix-shell",
     "nix-build", "guix", "hatch", "pdm", "tox", "nox", "uvx", "npx", "pnpx", "bunx", "yarn", "pnpm",
     "gem", "composer", "lerna", "turbo", "nx",
-    // Tools in which an option names a program to run.
+    // Tools with an option that names a program to run.
     "find", "fd", "fdfind", "rg", "tar", "bsdtar", "zip", "sort", "split", "make", "gmake",
     "bmake", "ninja", "just", "task", "rake", "cmake", "ctest", "meson", "bazel", "gradle", "mvn",
     "ant", "sbt", "vi", "vim", "nvim", "ex", "emacs", "ed", "nano", "less", "more", "man",
     "tcpdump", "openssl", "gcc", "cc", "clang", "rustc",
 ];
 
-/// Modules of Python that run what they are given, or start an interpreter.
+/// Python modules that run their arguments, or start an interpreter.
 #[rustfmt::skip]
 const MODULES_THAT_RUN: &[&str] = &[
     "asyncio", "bdb", "cProfile", "code", "coverage", "debugpy", "idlelib", "IPython", "ipykernel",
@@ -241,24 +241,24 @@ const MODULES_THAT_RUN: &[&str] = &[
     "uv",
 ];
 
-/// Options of Python that run nothing by themselves.
+/// Python options that run nothing by themselves.
 const PYTHON_OPTIONS: &[&str] = &["-B", "-E", "-I", "-O", "-P", "-b", "-bb", "-q", "-s", "-u"];
 
-/// A rule that would allow code that it does not name.
+/// Rule that would allow code that it does not name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` runs what its arguments say, and the rule leaves them open; {instead}", Cut(.program.as_bytes(), PROGRAM_SHOWN_MAX))]
 pub struct OpenRunner {
-    /// The program.
+    /// Program.
     pub program: String,
-    /// What to write instead.
+    /// Suggested replacement.
     pub instead: &'static str,
 }
 
-/// What must not follow the arguments of the rule, where it allows no code that it does not name.
+/// Returns the options that must not follow the arguments of the rule, if it allows no code that it does not name.
 pub(super) fn barred_behind(rule: &CommandRule) -> Result<Vec<&'static str>, OpenRunner> {
     match (rule.decision, rule.extent) {
         (RuleDecision::Allow, Extent::Prefix) => barred(&rule.argv),
-        // A person sees the command that is asked about.
+        // The approver sees the command.
         (RuleDecision::Allow, Extent::Exact) | (RuleDecision::Ask | RuleDecision::Deny, _) => {
             Ok(Vec::new())
         }
@@ -277,7 +277,7 @@ fn barred(argv: &[RuleArgument]) -> Result<Vec<&'static str>, OpenRunner> {
     Ok(all)
 }
 
-/// The entry of a program, whatever its directory, version and case.
+/// Returns the entry of a program, regardless of directory, version and case.
 fn runner(program: &str) -> Option<&'static Runner> {
     let name = file_name(program).to_ascii_lowercase();
     let name = name.strip_suffix(".exe").unwrap_or(&name);
@@ -287,7 +287,7 @@ fn runner(program: &str) -> Option<&'static Runner> {
             version.is_empty() || version.starts_with(|char: char| char.is_ascii_digit())
         })
     };
-    // The loader starts the program that it is given.
+    // The dynamic loader starts the program in its arguments.
     let is_loader = name.starts_with("ld-") && name.contains(".so") || name == "ld.so";
     let name_is_known = |runner: &&Runner| runner.names.iter().any(|known| is_same(known));
     let is_exact_only = |runner: &&Runner| is_loader && matches!(runner.form, Form::Exact);
@@ -295,7 +295,7 @@ fn runner(program: &str) -> Option<&'static Runner> {
 }
 
 impl Form {
-    /// What must not follow besides; `None` where the arguments do not fix what runs.
+    /// Returns the further options to exclude; `None` if the arguments do not determine the code to run.
     fn barred(self, arguments: &[RuleArgument]) -> Option<Result<Vec<&'static str>, OpenRunner>> {
         let fixed = |is_fixed: bool| is_fixed.then(|| Ok(Vec::new()));
         match self {
@@ -325,12 +325,12 @@ impl Form {
     }
 }
 
-/// Whether whatever stands in this place is so.
+/// Returns true if the predicate holds for all alternatives of the position.
 fn all(place: Option<&RuleArgument>, is_so: impl Fn(&str) -> bool) -> bool {
     place.is_some_and(|place| place.alternatives().iter().all(|argument| is_so(argument)))
 }
 
-/// Not empty and no option.
+/// Returns true if the argument is neither empty nor an option.
 fn is_word(argument: &str) -> bool {
     !argument.is_empty() && !argument.starts_with(['-', '+'])
 }
@@ -347,8 +347,8 @@ fn strip<'a>(words: &[&str], arguments: &'a [RuleArgument]) -> Option<&'a [RuleA
     are_there.then_some(places.as_slice())
 }
 
-/// A name with a `/` or an ending is a file and no sub-command; input is no file whose content
-/// anyone has seen.
+/// Returns true if the first argument is a script. A name with a `/` or an extension is a file and not a
+/// subcommand. Standard input is not a file with reviewed content.
 fn is_script(arguments: &[RuleArgument]) -> bool {
     all(arguments.first(), |argument| {
         is_word(argument)
@@ -372,7 +372,7 @@ fn is_python(arguments: &[RuleArgument]) -> bool {
     }
 }
 
-/// `npm run NAME --` and `npm test --`.
+/// Returns true for `npm run NAME --` and `npm test --`.
 fn is_npm_script(arguments: &[RuleArgument]) -> bool {
     let is = |place: &RuleArgument, word: &str| all(Some(place), |argument| argument == word);
     match arguments {
@@ -382,7 +382,7 @@ fn is_npm_script(arguments: &[RuleArgument]) -> bool {
     }
 }
 
-/// Whether an argument is, or may be, one of these options, with its value or before it.
+/// Returns true if an argument is, or may be, one of these options, with or without its value.
 pub(super) fn is_barred(argument: &str, barred: &[String]) -> bool {
     barred.iter().any(|option| may_be(argument, option))
 }
@@ -390,9 +390,9 @@ pub(super) fn is_barred(argument: &str, barred: &[String]) -> bool {
 fn may_be(argument: &str, option: &str) -> bool {
     let name = argument.split('=').next().unwrap_or_default();
     match option.strip_prefix('-') {
-        // Many programs take the beginning of a long option for it.
+        // Many programs accept a prefix of a long option.
         Some(long) if long.starts_with('-') => name.len() > "--".len() && option.starts_with(name),
-        // Options of one letter stand together behind one `-`, and the value of the last behind them.
+        // Short options can be combined after one `-`, followed by the value of the last one.
         Some(letter) if letter.len() == 1 => {
             argument.strip_prefix('-').is_some_and(|it| !it.starts_with('-') && it.contains(letter))
         }

@@ -1,8 +1,7 @@
-//! Secrets that have no shape of their own, and are assigned to a name that says what they are.
+//! Secrets without a characteristic form, assigned to a name that describes them.
 //!
-//! The name decides that a value is looked at, and the value alone whether it is reported: a password
-//! or token that a generator made is spread like chance. References to variables, names, and the
-//! passwords of examples are not.
+//! The name decides whether a value is checked, and the value alone whether it is reported: a generated
+//! password or token is distributed randomly. References to variables, names, and example passwords are not.
 
 use std::ops::Range;
 
@@ -11,29 +10,29 @@ use super::placeholder::{
 };
 use super::{Secret, effort, encoded, secret_pattern};
 
-/// What kind of value the name says.
+/// Kind of value that the name suggests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Named {
-    /// What people or generators make up: `password`.
+    /// Value made up by users or generators: `password`.
     Password,
-    /// What a program makes: `api_key`, `token`, `secret`.
+    /// Value made by a program: `api_key`, `token`, `secret`.
     Token,
 }
 
-/// How far back a name is read.
+/// Maximum distance before the keyword in which a name is read, in bytes.
 const NAME_BYTES_MAX: usize = 48;
-/// How much of a name may follow its keyword.
+/// Maximum length of a name after its keyword, in bytes.
 const TAIL_BYTES_MAX: usize = 16;
-/// What may stand between a name and its value.
+/// Maximum distance between a name and its value, in bytes.
 const GAP_BYTES_MAX: usize = 16;
 const TYPE_BYTES_MAX: usize = 24;
 const VALUE_BYTES_MAX: usize = 200;
 const TOKEN_BYTES_MIN: usize = 16;
 const PASSWORD_BYTES_MIN: usize = 10;
-/// From this length on a password of two kinds of characters counts, if it looks random.
+/// Minimum length of a password with two kinds of characters that counts if it looks random.
 const LONG_PASSWORD: usize = 12;
 
-/// What may follow a keyword in a name that means the same.
+/// Endings of a keyword that do not change its meaning.
 const TAILS: [&[u8]; 17] = [
     b"",
     b"_key",
@@ -54,7 +53,7 @@ const TAILS: [&[u8]; 17] = [
     b"_1",
 ];
 
-/// Parts of names whose values are no secrets.
+/// Parts of names whose values are not secrets.
 const OTHER_NAMES: [&[u8]; 30] = [
     b"public",
     b"csrf",
@@ -88,9 +87,9 @@ const OTHER_NAMES: [&[u8]; 30] = [
     b"idempot",
 ];
 
-/// The value that is assigned to the name in which the keyword at `at` stands.
+/// Returns the value that is assigned to the name that contains the keyword at `at`.
 pub(super) fn secret<'a>(content: &'a [u8], at: &Range<usize>, named: Named) -> Option<Secret<'a>> {
-    // The operator is part of the literals that would be in too many words without it.
+    // The operator is part of the literals that would occur in too many words without it.
     let keyword = content.get(at.clone())?;
     let end = at.end - usize::from(keyword.ends_with(b"=") || keyword.ends_with(b":"));
     let rest = content.get(end..)?;
@@ -116,14 +115,14 @@ pub(super) fn secret<'a>(content: &'a [u8], at: &Range<usize>, named: Named) -> 
 }
 
 struct Value<'a> {
-    /// The content from the value on.
+    /// Content from the value on.
     rest: &'a [u8],
     bytes: &'a [u8],
     is_quoted: bool,
 }
 
 impl<'a> Value<'a> {
-    /// What is assigned by what stands behind a name.
+    /// Parses the assignment after a name.
     fn behind(rest: &'a [u8]) -> Option<Self> {
         let rest = behind_operator(rest)?;
         let rest = behind_type(rest);
@@ -141,7 +140,7 @@ impl<'a> Value<'a> {
         is_closed.then_some(Self { rest: quoted, bytes, is_quoted: true })
     }
 
-    /// A value without quotes: the last of its line, or of its part of a connection string or URL.
+    /// Parses a value without quotes: the last of its line, or of its part of a connection string or URL.
     fn bare(rest: &'a [u8]) -> Option<Self> {
         let is_of_it =
             |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-./+~!@#$%^*?".contains(byte);
@@ -157,7 +156,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// What follows `=`, `:`, `:=`, `=>`, or `>` of a tag, with blanks and the quotes of the name.
+/// Returns the text after `=`, `:`, `:=`, `=>`, or `>` of a tag, with blanks and the closing quote of the name.
 fn behind_operator(rest: &[u8]) -> Option<&[u8]> {
     let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t');
     let name_end = rest.iter().take(3).take_while(|&&byte| b"\"'\\]".contains(&byte)).count();
@@ -177,7 +176,7 @@ fn behind_operator(rest: &[u8]) -> Option<&[u8]> {
     rest.get(gap..)
 }
 
-/// What follows the type in `: String = `, if one stands there.
+/// Returns the text after the type in `: String = `, if there is one.
 fn behind_type(rest: &[u8]) -> &[u8] {
     let is_of_type = |byte: &&u8| byte.is_ascii_alphabetic() || b"&'_<>. ".contains(byte);
     let length = rest.iter().take(TYPE_BYTES_MAX).take_while(is_of_type).count();
@@ -196,7 +195,7 @@ fn is_token(value: &Value<'_>) -> bool {
         && bytes.iter().all(is_of_it)
         && (value.is_quoted || dots == 0 || bytes.starts_with(b"eyJ"))
         && !bytes.starts_with(b"/")
-        // A key of Google, of which its own rule knows whether it is public.
+        // Google keys have their own rule, which checks whether they are public.
         && !bytes.starts_with(b"AIza")
         && looks_random(bytes)
         && !is_made_up(bytes)
@@ -205,15 +204,15 @@ fn is_token(value: &Value<'_>) -> bool {
         && !encoded::is_sample_web_token(bytes)
 }
 
-/// Whether the value says that it is the digest of something.
+/// Returns true if the value is labelled as a digest.
 fn is_known_digest(bytes: &[u8]) -> bool {
     [&b"sha1-"[..], b"sha256-", b"sha384-", b"sha512-", b"md5-"]
         .iter()
         .any(|name| bytes.starts_with(name))
 }
 
-/// Whether the value is an identifier of 128 bits (RFC 9562), which requests and objects have more often
-/// than secrets.
+/// Returns true if the value is an identifier of 128 bits (RFC 9562), which is more often that of a request
+/// or an object than a secret.
 fn is_guid(bytes: &[u8]) -> bool {
     bytes.len() == 36
         && (0..).zip(bytes).all(|(at, &byte)| match at {

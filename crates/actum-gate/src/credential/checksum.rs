@@ -1,14 +1,14 @@
-//! The checksums that some formats carry, which tell a token from a text that looks like one.
+//! Checksums in some formats, which distinguish a token from similar text.
 
 /// Base 62 as GitHub writes it.
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const BECH32: &[u8; 32] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 
-/// The characters at the end that are the checksum of those before.
+/// Number of trailing characters that are the checksum of the preceding ones.
 const CRC32_CHARACTERS: usize = 6;
 
-/// Whether the last six characters are the CRC-32 of those before in base 62, as in what GitHub
-/// has given out since 2021.
+/// Returns true if the last six characters are the CRC-32 of the preceding ones in base 62, as in GitHub
+/// tokens since 2021.
 pub(super) fn crc32_holds(text: &[u8]) -> bool {
     let Some((random, checksum)) = text.split_last_chunk::<CRC32_CHARACTERS>() else {
         return false;
@@ -21,7 +21,7 @@ pub(super) fn crc32_holds(text: &[u8]) -> bool {
     })
 }
 
-/// CRC-32 as in ISO 3309, with the least significant bit first. Tokens are short, so no table.
+/// Computes CRC-32 as in ISO 3309, with the least significant bit first. Tokens are short, so it uses no table.
 fn crc32(bytes: &[u8]) -> u32 {
     let remainder = bytes.iter().fold(u32::MAX, |remainder, &byte| {
         (0..8).fold(remainder ^ u32::from(byte), |remainder, _| {
@@ -31,7 +31,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     !remainder
 }
 
-/// Whether `data` behind `prefix` is sound Bech32 (BIP 173), in either case; `prefix` is lowercase.
+/// Returns true if `data` after `prefix` is valid Bech32 (BIP 173), in either case; `prefix` is lowercase.
 pub(super) fn bech32_holds(prefix: &[u8], data: &[u8]) -> bool {
     let data = data.iter().map(|byte| {
         let lower = byte.to_ascii_lowercase();
@@ -65,7 +65,7 @@ pub(super) fn with_crc32(random: &str) -> String {
 
 #[cfg(test)]
 pub(super) fn with_bech32(prefix: &str, data: &str) -> String {
-    // The checksum is what makes six zeroes come out as 1.
+    // With the checksum, six zeroes give the result 1.
     let values = |text: &str| -> Vec<u32> {
         let value = |byte| BECH32.iter().position(|&known| known == byte).unwrap();
         text.bytes().map(|byte| u32::try_from(value(byte)).unwrap()).collect()

@@ -1,5 +1,4 @@
-//! How many bytes are looked at around the literals, so that tests can hold a bound on it. Outside of
-//! tests nothing is counted.
+//! Number of bytes examined around the literals, so that tests can check its bound. Outside tests nothing is counted.
 
 #[cfg(not(test))]
 pub(super) fn spend(_bytes: usize) {}
@@ -14,7 +13,7 @@ pub(super) fn spend(bytes: usize) {
     SPENT.set(SPENT.get() + bytes);
 }
 
-/// What `work` spends.
+/// Returns the number of bytes that `work` examines.
 #[cfg(test)]
 pub(super) fn spent_by<T>(work: impl FnOnce() -> T) -> usize {
     let before = SPENT.get();

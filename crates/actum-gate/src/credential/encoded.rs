@@ -10,25 +10,25 @@ use super::placeholder::{holds_any, is_made_up, is_random, is_sample_password};
 use super::secret_pattern::{self, Alphabet};
 use super::{Secret, effort};
 
-/// Reads base 64 with or without padding, also where it was cut off.
+/// Decoder for base 64 with or without padding, even if it is truncated.
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_allow_trailing_bits(true)
     .with_decode_padding_mode(DecodePaddingMode::Indifferent);
 
-/// The longest key in base 64 in base 64.
+/// Maximum length of a doubly encoded key in base 64.
 const PEM_BYTES_MAX: usize = 64 << 10;
-/// How much of it is decoded to see what it is, a multiple of four, and of that to see the header.
+/// Number of bytes that are decoded to identify the content and find the header, a multiple of four.
 const PEM_BEGINNING: usize = 240;
 const PEM_HEADER: usize = 64;
 const PEM_BODY_MIN: usize = 24;
 const USER_PASSWORD_BYTES_MAX: usize = 512;
 const PASSWORD_BYTES_MIN: usize = 8;
 
-/// A PEM private key in base 64, as kubeconfig files and variables have it.
+/// Returns a PEM private key in base 64, as in kubeconfig files and variables.
 ///
-/// INVARIANT: what is read ends where another key would begin.
+/// INVARIANT: the examined range ends where another key would begin.
 pub(super) fn pem<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>> {
     let rest = content.get(at.start..)?;
     effort::spend(PEM_HEADER);
@@ -45,7 +45,7 @@ pub(super) fn pem<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>
     is_key.then(|| secret_pattern::secret(content, at.start..at.start + length)).flatten()
 }
 
-/// `user:password` in base 64 behind a name or the scheme of a header.
+/// Returns `user:password` in base 64 after a name or the scheme of a header.
 pub(super) fn user_password<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>> {
     let rest = content.get(at.end..)?;
     let gap = rest.iter().take(8).take_while(|&&byte| b" \t:\"'\\".contains(&byte)).count();
@@ -78,17 +78,17 @@ fn is_base64(byte: u8) -> bool {
     Alphabet::Base64.has(byte) || byte == b'='
 }
 
-/// How many blanks may follow the kind of a document.
+/// Maximum number of blanks after the kind of a document.
 const BLANKS_MAX: usize = 8;
-/// How far the values of a Kubernetes Secret may be from its kind.
+/// Maximum distance of the values of a Kubernetes Secret from its kind, in bytes.
 const DOCUMENT_BYTES_MAX: usize = 16 << 10;
 
-/// The values below `data` or `stringData` in a Kubernetes Secret, all together, if one of them can be
-/// a secret.
+/// Returns the values below `data` or `stringData` in a Kubernetes Secret as one secret, if any of them can
+/// be a secret.
 pub(super) fn kubernetes_secret<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>> {
     let rest = content.get(at.end..)?;
     let rest = rest.get(..DOCUMENT_BYTES_MAX).unwrap_or(rest);
-    // `kind: SecretList` and the like are no Secret.
+    // `kind: SecretList` and the like are not Secrets.
     let blanks = rest.iter().take(BLANKS_MAX).take_while(|&&byte| b" \r".contains(&byte)).count();
     rest.get(blanks).is_none_or(|&byte| byte == b'\n').then_some(())?;
     let (mut start, mut in_data, mut found) = (at.end, None, None::<Range<usize>>);
@@ -98,7 +98,7 @@ pub(super) fn kubernetes_secret<'a>(content: &'a [u8], at: &Range<usize>) -> Opt
         let text = line.trim_ascii_end();
         let indent = text.iter().take_while(|&&byte| byte == b' ').count();
         let trimmed = text.get(indent..).unwrap_or_default();
-        // Where another Secret begins, its own hit goes on.
+        // Another Secret that begins here has its own hit.
         if text.starts_with(b"---") || memchr::memmem::find(trimmed, b"kind:").is_some() {
             break;
         }
@@ -127,11 +127,11 @@ pub(super) fn kubernetes_secret<'a>(content: &'a [u8], at: &Range<usize>) -> Opt
     found.and_then(|range| secret_pattern::secret(content, range))
 }
 
-/// Words in the claims of web tokens that documentation shows.
+/// Words in the claims of web tokens from documentation.
 const SAMPLE_CLAIMS: [&[u8]; 6] =
     [b"1234567890", b"john doe", b"example", b"joe", b"test", b"\"foo\""];
 
-/// Whether this is a JSON Web Token of an example, by what it claims.
+/// Returns true if this is an example of a JSON Web Token, by its claims.
 pub(super) fn is_sample_web_token(token: &[u8]) -> bool {
     if !token.starts_with(b"eyJ") {
         return false;

@@ -5,10 +5,10 @@ use std::ops::Range;
 use super::view::{self, View};
 use super::{Finding, Findings, newlines};
 
-/// Context before the searched bytes of a window, in bytes: more than the distance of a secret from the literal that names it,
-/// also in UTF-16.
+/// Context before the searched bytes of a window, in bytes: more than the distance of a secret from the
+/// literal that names it, even in UTF-16.
 pub const BEFORE_BYTES: u64 = 40 << 10;
-/// Context behind the searched bytes, in bytes: more than the longest secret has.
+/// Context after the searched bytes, in bytes: more than the length of the longest secret.
 pub const BEHIND_BYTES: u64 = 192 << 10;
 
 /// Scan of a large content in windows. It finds what [`scan`](super::scan) finds in the whole.
@@ -33,7 +33,7 @@ impl LargeScan {
         }
     }
 
-    /// No more findings are reported.
+    /// Returns true if no more findings are reported.
     pub fn is_full(&self) -> bool {
         self.findings.is_full()
     }

@@ -59,7 +59,8 @@ const FILE_NAMES: [&str; 6] =
 /// Ends of the names of files that hold private keys.
 const FILE_ENDS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".ppk", ".kdbx"];
 
-/// Whether a path, relative or absolute, is one at which credentials usually are. Its names count below any directory.
+/// Returns true if a path, relative or absolute, is a usual place of credentials. Its names count below any
+/// directory.
 pub fn is_usual_place(path: &[u8]) -> bool {
     let names: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
     let is_within = |place: &str| {
@@ -72,8 +73,8 @@ pub fn is_usual_place(path: &[u8]) -> bool {
         || FILE_ENDS.iter().any(|end| last.ends_with(end.as_bytes()))
 }
 
-/// Whether messages must not quote a file with this content, in the workspace at `root`: it is in a usual place of
-/// credentials, or the scan finds one in it.
+/// Returns true if messages must not quote a file with this content, in the workspace at `root`. Such a file
+/// is in a usual place of credentials, or the scan finds one in it.
 pub fn is_withheld(root: &[u8], path: &RelPath, content: &[u8]) -> bool {
     let is_directory = |name: &[u8]| DIRECTORIES.iter().any(|known| known.as_bytes() == name);
     root.split(|&byte| byte == b'/').any(is_directory)

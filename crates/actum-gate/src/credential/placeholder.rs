@@ -1,6 +1,6 @@
-//! What stands where a secret would be and is none: examples, sequences, one character over and over.
+//! Placeholders in place of a secret: examples, sequences, one repeated character.
 
-/// Words that made-up tokens hold, in lowercase. None is so short that a random token often does.
+/// Words in made-up tokens, in lowercase. None is so short that it is frequent in random tokens.
 const WORDS: [&[u8]; 16] = [
     b"0000000",
     b"12345678",
@@ -20,25 +20,25 @@ const WORDS: [&[u8]; 16] = [
     b"your",
 ];
 
-/// The longest stretch that may come again and again.
+/// Maximum length of a repeated part.
 const PERIOD_MAX: usize = 16;
 
-/// Whether the part of a token that should be random is made up.
+/// Returns true if the part of a token that should be random is made up.
 pub(super) fn is_made_up(random: &[u8]) -> bool {
     holds_any(random, &WORDS) || !is_random(random)
 }
 
-/// Whether `text` holds one of these lowercase words, in any case. An empty word is none.
+/// Returns true if `text` contains one of these lowercase words, in any case. An empty word never matches.
 pub(super) fn holds_any(text: &[u8], words: &[&[u8]]) -> bool {
     let mut words = words.iter().filter(|word| !word.is_empty());
     words.any(|word| text.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word)))
 }
 
-/// Whether nothing speaks against chance: not too many characters are the same, neighbours do not
-/// follow each other in the alphabet, and nothing comes again and again.
+/// Returns true if the text may be random: few characters are equal, neighbours are not consecutive in the
+/// alphabet, and nothing is repeated.
 ///
-/// The share of pairs that are the same is 1 in 16 for random hexadecimal digits and less for what
-/// has more characters; 1 in 6 is more than seven deviations away from the former at 32 digits.
+/// The share of equal pairs is 1 in 16 for random hexadecimal digits, and less for larger alphabets. At 32
+/// digits, 1 in 6 is more than seven deviations away from that.
 pub(super) fn is_random(text: &[u8]) -> bool {
     let mut counts = [0_usize; 256];
     for &byte in text {
@@ -92,12 +92,12 @@ const PASSWORD_WORDS: [&[u8]; 32] = [
     b"your",
 ];
 
-/// Whether a password is one of an example or a reference to a variable.
+/// Returns true if a password is an example or a reference to a variable.
 pub(super) fn is_sample_password(password: &[u8]) -> bool {
     holds_any(password, &PASSWORD_WORDS) || is_reference(password)
 }
 
-/// Whether this stands for a value that is kept elsewhere: `${X}`, `$X`, `%X%`, `{{ x }}`, `<x>`.
+/// Returns true if this refers to a value stored elsewhere: `${X}`, `$X`, `%X%`, `{{ x }}`, `<x>`.
 pub(super) fn is_reference(value: &[u8]) -> bool {
     value.starts_with(b"$") && !value.iter().skip(1).any(u8::is_ascii_punctuation)
         || value.starts_with(b"%") && value.ends_with(b"%")
@@ -105,13 +105,13 @@ pub(super) fn is_reference(value: &[u8]) -> bool {
         || value.windows(2).any(|pair| pair == b"$$" || pair == b"..")
 }
 
-/// The entropy per character of random text that is long, in 1/256 bit: hexadecimal digits have 4 bit.
+/// Minimum entropy per character of long random text, in 1/256 bit: hexadecimal digits have 4 bit.
 const ENTROPY_MIN: u64 = 3 * 256;
 
-/// Whether the characters are spread as in random text, and change between lower case, upper case
-/// and digits as often as there. Names made of words do not.
+/// Returns true if the characters are distributed as in random text, and change between lower case, upper
+/// case and digits as often. Names made of words are not.
 pub(super) fn looks_random(text: &[u8]) -> bool {
-    // From upper to lower case is how a word begins.
+    // A change from upper to lower case is the start of a word.
     let changes = text.windows(2).filter(|pair| match pair {
         [one, other] if other.is_ascii_uppercase() => {
             !one.is_ascii_uppercase() && one.is_ascii_alphanumeric()
@@ -127,7 +127,7 @@ pub(super) fn looks_random(text: &[u8]) -> bool {
         && is_random(text)
 }
 
-/// The Shannon entropy per byte, in 1/256 bit, by integers alone: every machine decides the same.
+/// Computes the Shannon entropy per byte, in 1/256 bit. It only uses integers, so every machine gets the same result.
 fn entropy(text: &[u8]) -> u64 {
     let mut counts = [0_u64; 256];
     for &byte in text {
@@ -140,10 +140,10 @@ fn entropy(text: &[u8]) -> u64 {
     log2(length).saturating_sub(weighted.checked_div(length).unwrap_or_default())
 }
 
-/// The logarithm to base 2 in 1/256; 0 for 0.
+/// Computes the logarithm to base 2 in 1/256; 0 for 0.
 fn log2(number: u64) -> u64 {
     let Some(whole) = number.checked_ilog2() else { return 0 };
-    // The number as a fraction between 1 and 2 in 1/2^31, squared for each binary digit.
+    // Fraction of the number between 1 and 2 in 1/2^31, squared for each binary digit.
     let mut fraction = (u128::from(number) << 31) >> whole;
     let mut digits = 0;
     for _ in 0..8 {

@@ -1,4 +1,4 @@
-//! Private keys in PEM (RFC 7468, RFC 1421, RFC 4880), also inside strings of other languages.
+//! Private keys in PEM (RFC 7468, RFC 1421, RFC 4880), even inside strings of other languages.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,26 +6,26 @@ use std::ops::Range;
 use super::placeholder::is_random;
 use super::{Secret, effort};
 
-/// How far the end of a key may be. One of 16,384 bits takes 13 KiB.
+/// Maximum distance of the end of a key, in bytes. A key of 16,384 bits takes 13 KiB.
 const KEY_BYTES_MAX: usize = 64 << 10;
-/// How long the name of a kind of key may be.
+/// Maximum length of the name of a kind of key, in bytes.
 const LABEL_BYTES_MAX: usize = 40;
-/// The headers before the key: two of them where it is encrypted, up to five in OpenPGP.
+/// Maximum number of headers before the key: two if it is encrypted, up to five in OpenPGP.
 const HEADERS_MAX: usize = 6;
 const HEADER_NAME_BYTES_MAX: usize = 24;
 const HEADER_VALUE_BYTES_MAX: usize = 160;
-/// The shortest key, of 32 bytes on a curve, has 64 characters.
+/// Minimum length of a key: one of 32 bytes on a curve has 64 characters.
 const BODY_CHARACTERS_MIN: usize = 48;
 
-/// PuTTY writes 64 characters to a line.
+/// Maximum line length in PuTTY files, which have 64 characters to a line.
 const PUTTY_LINE_BYTES_MAX: usize = 80;
-/// An Ed25519 key has 48.
+/// Minimum length of a key in PuTTY files: an Ed25519 key has 48 characters.
 const PUTTY_CHARACTERS_MIN: usize = 40;
 
 const DASHES: &[u8] = b"-----";
 
-/// The key of which the header begins here: its base 64 without what is between the lines, so that
-/// another indentation is no other key. What is no base 64 to its end is no key.
+/// Returns the key whose header begins here: its base 64 without the text between the lines, so that the
+/// indentation does not matter. A text that is not base 64 to its end is not a key.
 pub(super) fn secret<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>> {
     let rest = content.get(at.end..)?;
     let near = rest.get(..LABEL_BYTES_MAX).unwrap_or(rest);
@@ -42,7 +42,7 @@ pub(super) fn secret<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<
     is_key.then_some(Secret { at: at.start, bytes: Cow::Owned(body) })
 }
 
-/// The base 64 of a key in PuTTY's format, behind the number of its lines.
+/// Returns the base 64 of a key in PuTTY's format, after the number of its lines.
 pub(super) fn putty<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>> {
     let rest = content.get(at.end..)?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).take(3).count();
@@ -63,8 +63,8 @@ pub(super) fn putty<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'
     is_key.then_some(Secret { at: at.start, bytes: Cow::Owned(body) })
 }
 
-/// INVARIANT: neither a header nor the body holds two dashes in a row, so no other key begins in
-/// what is read here, and all keys together take no more than one reading of the content.
+/// INVARIANT: neither a header nor the body contains two consecutive dashes, so no other key begins in the
+/// examined range. All keys together therefore take at most one pass over the content.
 fn without_headers(mut rest: &[u8]) -> &[u8] {
     for _ in 0..HEADERS_MAX {
         let start = rest.iter().take_while(|&&byte| is_between(byte)).count();
@@ -91,7 +91,7 @@ fn body(mut rest: &[u8]) -> Option<Vec<u8>> {
         effort::spend(1);
         rest = escaped(rest);
         let Some((&byte, behind)) = rest.split_first() else {
-            // The content ends, or it goes on for longer than any key that we know.
+            // The content ends, or is longer than any known key.
             return Some(body);
         };
         match byte {
@@ -104,12 +104,12 @@ fn body(mut rest: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// What may stand between the lines of a key in the source of a program.
+/// Returns true for a byte that may be between the lines of a key in the source of a program.
 fn is_between(byte: u8) -> bool {
     byte.is_ascii_whitespace() || b"\"',;#*>|()`".contains(&byte)
 }
 
-/// What follows the escaped ends of lines that `rest` begins with.
+/// Skips the escaped line ends at the beginning of `rest`.
 fn escaped(mut rest: &[u8]) -> &[u8] {
     while let [b'\\', behind @ ..] = rest {
         rest = match behind {

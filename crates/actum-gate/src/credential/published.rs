@@ -1,6 +1,6 @@
-//! Credentials that are printed in RFCs, so that everybody has them.
+//! Credentials printed in RFCs, which are public.
 
-/// Whether this is one of them, whole.
+/// Returns true if the secret as a whole is one of them.
 pub(super) fn is_published(secret: &[u8]) -> bool {
     PUBLISHED.iter().any(|known| secret == known.as_bytes())
 }
@@ -20,7 +20,7 @@ const PUBLISHED: [&str; 18] = [
     "7Fjfp0ZBr1KtDRbnfVdmIw",
     "czZCaGRSa3F0MzpnWDFmQmF0M2JW",
     "czZCaGRSa3F0MzpnWDFmQmF0M2JW==",
-    // RFC 5849, and what came before it.
+    // RFC 5849 and its predecessor.
     "kkk9d7dh3k39sjv7",
     "hh5s93j4hdidpola",
     "hdhd0244k9j7ao03",
@@ -29,7 +29,7 @@ const PUBLISHED: [&str; 18] = [
     "dpf43f3p2l4k3l03",
     "kd94hf93k423kf44",
     "ad180jjd733klru7",
-    // RFC 7515, a key of its first example, and RFC 8037, the private part of one.
+    // RFC 7515: the key of its first example. RFC 8037: the private part of a key.
     concat!(
         "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0i",
         "PS4hcgUuTwjAzZr1Z9CAow"

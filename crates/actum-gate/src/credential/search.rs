@@ -1,9 +1,9 @@
-//! Literal search: where the literals of the rules occur.
+//! Search for the literals of the rules.
 //!
-//! Literals of three or four bytes are found by vectors. For the others every second position of the
-//! content is sampled: four bytes, folded to lower case, are looked up in a small table. A literal of
-//! five bytes or more has two adjacent windows of four bytes, of which exactly one begins at a sampled
-//! position, so the cost does not depend on the number of rules.
+//! Vector instructions find literals of three or four bytes. For the others every second position of the
+//! content is sampled: four bytes, folded to lower case, are looked up in a small table. A literal of five
+//! bytes or more has two adjacent windows of four bytes, and exactly one of them begins at a sampled
+//! position. So the cost does not depend on the number of rules.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -12,18 +12,18 @@ use aho_corasick::packed::Searcher;
 
 use super::rule::{Case, Rule, rules};
 
-/// An occurrence of a literal.
+/// Occurrence of a literal.
 pub(super) struct Hit {
     pub(super) at: Range<usize>,
     pub(super) rule: &'static Rule,
 }
 
-/// Each literal with its rule, in the order of the tables.
+/// Returns each literal with its rule, in table order.
 pub(super) fn literals() -> impl Iterator<Item = (&'static str, &'static Rule)> {
     rules().flat_map(|rule| rule.literals.iter().map(move |&literal| (literal, rule)))
 }
 
-/// All occurrences: those of short literals, and then those of long ones.
+/// Returns all occurrences: those of short literals, and then those of long ones.
 pub(super) fn hits(content: &[u8]) -> impl Iterator<Item = Hit> + '_ {
     SHORT.hits(content).chain(INDEX.hits(content))
 }
@@ -31,17 +31,17 @@ pub(super) fn hits(content: &[u8]) -> impl Iterator<Item = Hit> + '_ {
 const WINDOW: usize = 4;
 const STRIDE: usize = 2;
 const TABLE_BITS: u32 = 14;
-/// The bit that ASCII letters of both cases differ in, in each byte.
+/// Mask of the bit that distinguishes upper from lower case ASCII letters, in each byte.
 const FOLD: u32 = 0x2020_2020;
 
-/// Made at the first scan.
+/// Index, built at the first scan.
 static INDEX: LazyLock<Index> = LazyLock::new(Index::new);
 static SHORT: LazyLock<Short> = LazyLock::new(Short::new);
 
-/// The literals that have no two windows.
+/// Literals that are too short for two windows.
 struct Short {
     literals: Vec<(&'static str, &'static Rule)>,
-    /// Missing on a processor without vectors.
+    /// Vector search; `None` on a processor without vector instructions.
     vectors: Option<Searcher>,
 }
 
@@ -81,18 +81,18 @@ impl Short {
 }
 
 struct Index {
-    /// Whether some window has this hash.
+    /// True at the hashes of the windows.
     table: Box<[bool; 1 << TABLE_BITS]>,
-    /// Ordered by their folded bytes.
+    /// Windows, ordered by their folded bytes.
     windows: Vec<Window>,
 }
 
-/// Four bytes of a literal.
+/// Window of four bytes of a literal.
 struct Window {
     folded: u32,
     literal: &'static str,
     rule: &'static Rule,
-    /// The start of the window, in bytes behind the start of the literal.
+    /// Start of the window, in bytes after the start of the literal.
     behind: usize,
 }
 
@@ -126,11 +126,11 @@ impl Index {
         })
     }
 
-    /// The first sampled position from `from` on, which is even, whose window may be of a literal.
+    /// Returns the first sampled position from `from` on, which is even, whose window may be that of a literal.
     fn next_candidate(&self, content: &[u8], from: usize) -> Option<usize> {
         let is_known = |folded: u32| self.table.get(hash(folded)).is_some_and(|&known| known);
         let mut at = from;
-        // Three windows are in eight bytes, and the next three begin in the sixth of them.
+        // Eight bytes contain three windows, and the next three begin at the sixth byte.
         while let Some(bytes) = content.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
             let bytes = u64::from_le_bytes(*bytes);
             let [first, second, third] = [0, 16, 32].map(|shift| {
@@ -147,7 +147,7 @@ impl Index {
             }
             at += 3 * STRIDE;
         }
-        // At the end the content is continued by zeroes.
+        // At the end the content is padded with zeroes.
         (at..content.len()).step_by(STRIDE).find(|&at| is_known(folded_at(content, at)))
     }
 
@@ -161,10 +161,10 @@ impl Index {
 }
 
 impl Window {
-    /// The two windows of a long literal: one of them begins at an even position wherever it stands.
+    /// Returns the two windows of a long literal: one of them begins at an even position, wherever the literal is.
     fn pair(literal: &'static str, rule: &'static Rule) -> impl Iterator<Item = Self> {
         let bytes = literal.as_bytes();
-        // The end of a PEM header is rarer than its dashes, which rulers are made of.
+        // The end of a PEM header is rarer than its dashes, which are also used as rulers.
         let first =
             if literal.starts_with('-') { bytes.len().saturating_sub(WINDOW + 1) } else { 0 };
         let windows = bytes.windows(WINDOW).zip(0..).skip(first).take(STRIDE);
@@ -177,7 +177,7 @@ impl Window {
         })
     }
 
-    /// The literal, if it is where the window at `at` says.
+    /// Returns the literal, if it is present around the window at `at`.
     fn hit(&self, content: &[u8], at: usize) -> Option<Hit> {
         let start = at.checked_sub(self.behind)?;
         let end = start + self.literal.len();
@@ -191,7 +191,7 @@ impl Window {
     }
 }
 
-/// The four bytes at a position, folded; zeroes stand for what is behind the end.
+/// Returns the four bytes at a position, folded and padded with zeroes at the end.
 fn folded_at(content: &[u8], at: usize) -> u32 {
     let mut window = [0; WINDOW];
     let found = content.get(at..).unwrap_or_default();
@@ -208,7 +208,7 @@ fn hash(folded: u32) -> usize {
 mod tests {
     use super::*;
 
-    /// EX-20: with more short literals than vectors take, every scan takes several times as long.
+    /// EX-20: with more short literals than the vector search supports, every scan would take several times as long.
     #[test]
     fn short_literals_fit_into_the_vectors() {
         assert!(SHORT.literals.len() <= 32, "{}", SHORT.literals.len());

@@ -1,4 +1,4 @@
-//! What must stand around a literal for it to be part of a secret.
+//! Patterns that the text around a literal must match to be a secret.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,50 +8,50 @@ use super::checksum::{bech32_holds, crc32_holds};
 use super::placeholder::{is_made_up, looks_random};
 use super::{Secret, effort, encoded, password_file, private_key, url, web_key};
 
-/// How a secret is recognised, once a literal of its rule was found.
+/// Pattern of a secret around a literal of its rule.
 pub(super) enum SecretPattern {
-    /// The literal begins a word; these parts follow, and with them the word ends.
+    /// The literal begins a word, which consists of it and these parts.
     Token(&'static [Part], Proof),
-    /// The literal is a name to which so many of these characters, at least and at most, are assigned.
+    /// The literal is a name, to which a minimum to maximum number of these characters is assigned.
     Assigned(Alphabet, usize, usize, Proof),
-    /// The literal is a name or a call: these parts behind what assigns or opens it.
+    /// The literal is a name or a call, followed by an assignment or parenthesis and these parts.
     After(&'static [Part], Proof),
-    /// The literal is part of a name to which something random is assigned.
+    /// The literal is part of a name to which a random value is assigned.
     Named(Named),
-    /// So many of these characters before the literal, and these parts behind it.
+    /// A minimum to maximum number of these characters before the literal, and these parts after it.
     Around(Alphabet, usize, usize, &'static [Part], Proof),
-    /// The beginning of a key for Google's APIs that is no public key of a web page.
+    /// The literal begins a key for Google's APIs that is not a public key of a web page.
     GoogleKey,
-    /// The literal is in front of `user:password` in base 64.
+    /// The literal precedes `user:password` in base 64.
     UserPassword,
     /// The literal is the beginning of a PEM header in base 64.
     EncodedPem,
-    /// The literal stands in front of a PuTTY key.
+    /// The literal precedes a PuTTY key.
     Putty,
     /// The literal is the first word of an entry of a `.netrc` file.
     Netrc,
-    /// The literal says that a document is a Kubernetes Secret.
+    /// The literal declares a document to be a Kubernetes Secret.
     KubernetesSecret,
-    /// The literal is in the middle of a word: this before it, and between them, as behind it, so
-    /// many letters and digits.
+    /// The literal is in the middle of a word. The word begins with this text; this number of letters and
+    /// digits comes before the literal, and the same number after it.
     Within(&'static str, usize),
     /// The literal begins the header of a key in PEM.
     PrivateKey,
-    /// The literal is the scheme of the URL of a database.
+    /// The literal is the scheme of a database URL.
     DatabaseUrl,
     /// The literal is the scheme of another URL.
     WebUrl,
 }
 
-/// A stretch of a token.
+/// Part of a token.
 pub(super) enum Part {
-    /// Just this.
+    /// Literal text.
     Text(&'static str),
-    /// As many of these characters as there are, which must be at least and at most so many.
+    /// Longest run of these characters, with a minimum and a maximum length.
     Run(Alphabet, usize, usize),
 }
 
-/// Which characters a stretch is made of.
+/// Characters of a run.
 #[derive(Clone, Copy)]
 pub(super) enum Alphabet {
     Digits,
@@ -69,13 +69,13 @@ pub(super) enum Alphabet {
     Base64,
     /// Letters, digits, `-`, `_`.
     Base64Url,
-    /// Letters, digits, `+`, `/`, `-`, `_`; where it is assigned, with its padding.
+    /// Letters, digits, `+`, `/`, `-`, `_`; with its padding if it is assigned.
     AnyBase64,
-    /// Letters, digits, `+`, `/`, and `%` of what is escaped in a URL.
+    /// Letters, digits, `+`, `/`, and the `%` of URL escapes.
     UrlBase64,
     /// Letters, digits, `-`, `_`, `.`, `~`.
     Unreserved,
-    /// What a bearer token may have (RFC 6750).
+    /// Characters of a bearer token (RFC 6750).
     Bearer,
 }
 
@@ -98,30 +98,30 @@ impl Alphabet {
     }
 }
 
-/// What else must be so of what stands behind the literal.
+/// Additional requirement on the text after the literal.
 #[derive(Clone, Copy)]
 pub(super) enum Proof {
-    /// It is not made up.
+    /// Not made up.
     Unlikely,
-    /// It is not made up, and has characters of at least two kinds: lower case, upper case, digits.
+    /// Not made up, with at least two kinds of characters: lower case, upper case, digits.
     Random,
-    /// The same of three kinds.
+    /// Not made up, with all three kinds of characters.
     Mixed,
-    /// It ends with its CRC-32.
+    /// Ends with its CRC-32.
     Crc32,
-    /// With this prefix it is sound Bech32.
+    /// Valid Bech32 with this prefix.
     Bech32(&'static str),
-    /// It is random and holds this.
+    /// Random, and contains this text.
     Holds(&'static str),
-    /// It is random and ends with this.
+    /// Random, and ends with this text.
     Ends(&'static str),
-    /// It is random by its entropy and by how often the kinds of its characters change.
+    /// Random by its entropy, and by the frequency of changes between kinds of characters.
     Entropy,
-    /// It is the signature of a URL: random, and 32 bytes in base 64 with its padding, if any, escaped.
+    /// Signature in a URL: random, and 32 bytes in base 64 with its padding, if any, escaped.
     Signature,
-    /// The same as for `Entropy`, and it is no sample of a JSON Web Token.
+    /// Same requirement as `Entropy`, and not a sample of a JSON Web Token.
     Bearer,
-    /// It is random and begins with none of these, which are published.
+    /// Random, and begins with none of these published texts.
     NotOneOf(&'static [&'static str]),
 }
 
@@ -155,15 +155,15 @@ impl Proof {
     }
 }
 
-/// How far an assigned value may be from its name.
+/// Maximum distance of an assigned value from its name, in bytes.
 const ASSIGNMENT_BYTES_MAX: usize = 12;
 
 impl SecretPattern {
-    /// The secret that the literal at this place is part of, if it has this shape.
+    /// Returns the secret that the literal at this position is part of, if the pattern matches.
     ///
-    /// INVARIANT: the bytes that all calls for one content look at are at most a fixed multiple of
-    /// its length. A token is looked at from the beginning of a word on, and words do not overlap;
-    /// what else is looked at is bounded, or ends where the same literal would begin again.
+    /// INVARIANT: the total number of bytes examined by all calls for one content is at most a fixed multiple
+    /// of its length. A token is examined from the beginning of a word, and words do not overlap. Any other
+    /// range is bounded, or ends where the same literal would begin again.
     pub(super) fn secret<'a>(&self, content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>> {
         match self {
             Self::Token(parts, proof) => token(content, at, parts, *proof),
@@ -208,7 +208,7 @@ fn token<'a>(
     proof.holds(random).then(|| secret(content, at.start..end)).flatten()
 }
 
-/// What follows these parts, if a word ends with them.
+/// Returns the text after these parts, if a word ends with them.
 fn behind_parts<'a>(mut rest: &'a [u8], parts: &[Part]) -> Option<&'a [u8]> {
     for part in parts {
         rest = match part {
@@ -312,7 +312,7 @@ fn is_of_word(byte: u8) -> bool {
     Alphabet::Base64Url.has(byte)
 }
 
-/// Whether a word may begin behind this. A letter may be the end of `\n` in a string, or of `%3D`
+/// Returns true if a word may begin after this text. A letter may be the end of `\n` in a string, or of `%3D`
 /// in a URL, rather than part of the word.
 pub(super) fn begins_word(before: &[u8]) -> bool {
     match before {

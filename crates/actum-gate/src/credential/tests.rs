@@ -1,6 +1,5 @@
-//! The tables of rules, walked, and what holds for all of them. No example stands anywhere as it is:
-//! each is made of pieces and of characters that only look like chance, so that no scanner takes a file
-//! for a leak.
+//! Tests of the rule tables, and of properties of all rules. No example is written out: each is built from
+//! pieces and from characters that only look random, so that no scanner reports a file as a leak.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -22,7 +21,7 @@ const LOWER: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
 const WORD: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const BECH32: &str = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 
-/// So many characters of an alphabet that look like chance and are the same each time.
+/// Returns this number of characters of an alphabet that look random and are always the same.
 fn noise(alphabet: &str, length: usize) -> String {
     varied(alphabet, length, 7)
 }
@@ -50,7 +49,7 @@ fn pem(label: &str, body: &str, newline: &str) -> String {
     format!("-----{} {label}-----{newline}{lines}{newline}-----END {label}-----", "BEGIN")
 }
 
-/// An example of the tables with its `{word 20}` replaced.
+/// Expands `{word 20}` in an example of the tables.
 fn expanded(template: &str) -> String {
     let mut text = String::new();
     let mut rest = template;
@@ -77,7 +76,7 @@ fn piece_of_template(inside: &str, seed: u64) -> Option<String> {
     let (kind, parameter) = inside.split_once(' ').unwrap_or((inside, ""));
     let alphabet = match kind {
         "" if parameter.is_empty() => return Some(String::new()),
-        // With digits as often as generators of passwords have them.
+        // Digits are as frequent as in generated passwords.
         "word" => {
             concat!("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", "01234567890123456789")
         }
@@ -122,7 +121,7 @@ fn piece_of_template(inside: &str, seed: u64) -> Option<String> {
     Some(varied(alphabet, parameter.parse().ok()?, seed))
 }
 
-/// Every rule with the contents in which it finds something.
+/// Returns every rule with the contents in which it finds something.
 pub(super) fn examples() -> impl Iterator<Item = (&'static str, String)> {
     rules().flat_map(|rule| rule.matches.iter().map(|template| (rule.id, expanded(template))))
 }
@@ -131,8 +130,8 @@ fn found(content: &str) -> Vec<String> {
     scan(None, content.as_bytes()).into_iter().map(|finding| finding.rule).collect()
 }
 
-/// EX-20: in quotes, at the end of a line and inside a string, a rule finds each of its examples, and
-/// no other rule does; what only comes near is found by none.
+/// EX-20: a rule finds each of its examples in quotes, at the end of a line and inside a string, and no other
+/// rule does. No rule finds a near miss.
 #[test]
 fn every_rule_finds_its_examples_and_passes_over_what_is_nearly_one() {
     let mut wrong = Vec::new();
@@ -154,7 +153,7 @@ fn every_rule_finds_its_examples_and_passes_over_what_is_nearly_one() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// EX-20: a line in the content allows nothing: only the operator's policy does, by the digest.
+/// EX-20: a line in the content cannot allow a credential: only the operator's policy can, by the digest.
 #[test]
 fn a_marker_in_the_content_allows_nothing() {
     let secret = format!("AKIA{}", noise(UPPER, 16));
@@ -221,7 +220,7 @@ fn new_files_are_known_by_their_names() {
     assert_eq!(rules(".pgpass", None, b"#host:5432:*:app:pass\nh:1:d:u:secret\n"), [""; 0]);
 }
 
-/// EX-20: what two rules find is reported once, by the one that knows whose it is.
+/// EX-20: a finding of two rules is reported once, by the rule that identifies its service.
 #[test]
 fn a_generic_rule_gives_way_to_a_specific_one() {
     for (value, rule) in [
@@ -248,7 +247,7 @@ fn only_what_was_not_there_before_is_found_wherever_it_stood() {
     assert_eq!(scan(Some(after.as_bytes()), before.as_bytes()), []);
 }
 
-/// EX-20: another indentation, or a string instead of a file, is no other key.
+/// EX-20: another indentation, or a string instead of a file, does not make another key.
 #[test]
 fn a_private_key_is_the_same_however_its_lines_are_broken() {
     let label = ["PRIVATE", " KEY"].concat();
@@ -294,7 +293,7 @@ fn findings_come_by_line_and_then_by_rule() {
     assert_eq!(told, [(1, aws), (3, aws), (3, "npm-token")]);
 }
 
-/// EX-20: content is bytes, whatever they are.
+/// EX-20: content can be any bytes.
 #[test]
 fn binary_content_is_scanned_too_and_a_token_in_a_string_is_found() {
     let key = format!("AKIA{}", noise(UPPER, 16));
@@ -309,7 +308,7 @@ fn keys(count: u64) -> String {
     (0..count).map(|seed| format!("AKIA{}\n", varied(UPPER, 16, seed + 100))).collect()
 }
 
-/// EX-20: 100 findings are told and no more; those that were there before do not count.
+/// EX-20: at most 100 findings are reported; those that existed before do not count.
 #[test]
 fn a_hundred_findings_are_told_and_no_more() {
     let all = keys(301);
@@ -329,8 +328,8 @@ fn every_rule_says_in_a_sentence_what_it_finds() {
     assert!(super::rules().all(|rule| rule.finds.ends_with('.') && rule.finds.len() > 10));
 }
 
-/// EX-20: content that is made to be looked at over and over costs a few looks at each byte, and
-/// twice as much of it costs no more than twice.
+/// EX-20: content designed to be examined repeatedly costs only a few looks at each byte. Twice as much of it
+/// costs at most twice as much.
 #[test]
 fn the_effort_grows_with_the_length_of_hostile_content_and_no_faster() {
     let begin = pem(&["PRIVATE", " KEY"].concat(), "", "\n");
@@ -350,7 +349,7 @@ fn the_effort_grows_with_the_length_of_hostile_content_and_no_faster() {
         units
     });
     let keys = keys.into_iter().map(|unit| (unit, 50_000, 70_000));
-    // Nothing but a key is longer than some thousand bytes.
+    // Only a key is longer than a few thousand bytes.
     let literals = literals.map(|unit| (unit, 5_000, 10_000));
     for (unit, bytes, longest) in keys.chain(literals) {
         let spent = |bytes: usize| {
@@ -364,7 +363,7 @@ fn the_effort_grows_with_the_length_of_hostile_content_and_no_faster() {
     }
 }
 
-/// Whatever stands there: a URL may name no user.
+/// A URL may name no user.
 #[test]
 fn a_database_url_without_a_user_is_read_like_any_other() {
     for url in
@@ -375,7 +374,7 @@ fn a_database_url_without_a_user_is_read_like_any_other() {
 }
 
 proptest! {
-    /// EX-20: whatever the bytes are, there is an answer, it is ordered, and it says the same again.
+    /// EX-20: any bytes give an ordered and repeatable result.
     #[test]
     fn any_content_is_scanned(pieces in proptest::collection::vec(piece(), 0..40)) {
         let content: Vec<u8> = pieces.concat();

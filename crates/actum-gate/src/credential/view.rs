@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 
-/// Content as it is searched.
+/// Content in the form that is searched.
 pub(super) struct View<'a> {
     pub(super) bytes: Cow<'a, [u8]>,
-    /// The bytes of the content that one byte of the view stands for.
+    /// Number of content bytes for one byte of the view.
     width: usize,
-    /// Where bytes were left out, by their place in the view, and how many up to there.
+    /// Positions in the view at which bytes were left out, each with the total number up to there.
     left_out: Vec<(usize, usize)>,
 }
 
-/// How much of a content is looked at to see whether it is UTF-16.
+/// Number of bytes of a content that are examined to detect UTF-16.
 const SAMPLE_BYTES: usize = 1024;
 
 impl<'a> View<'a> {
@@ -45,7 +45,7 @@ impl<'a> View<'a> {
             let at = from + at;
             let length = zero_width(content.get(at..).unwrap_or_default());
             from = at + length.max(1);
-            // A byte order mark begins the content and splits nothing.
+            // A byte order mark at the start of the content splits nothing.
             if length > 0 && at > 0 {
                 bytes.extend_from_slice(content.get(copied..at).unwrap_or_default());
                 copied = at + length;
@@ -74,8 +74,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// Finds the index of the low byte in a unit, if the content is UTF-16: it has a byte order mark, or a quarter of its units
-/// have a 0 at the same index.
+/// Finds the index of the low byte in a unit, if the content is UTF-16. Then it has a byte order mark, or a
+/// quarter of its units have a 0 at the same index.
 pub(super) fn find_low_byte(content: &[u8]) -> Option<usize> {
     match content {
         [0xff, 0xfe, ..] => return Some(0),
@@ -93,7 +93,7 @@ pub(super) fn find_low_byte(content: &[u8]) -> Option<usize> {
     }
 }
 
-/// How long the zero-width character is that `rest` begins with; 0 where there is none.
+/// Returns the length of the zero-width character at the start of `rest`, or 0 without one.
 fn zero_width(rest: &[u8]) -> usize {
     match rest {
         // U+200B to U+200F, U+2060 to U+2064, U+FEFF, and the soft hyphen.

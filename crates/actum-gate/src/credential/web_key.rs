@@ -1,11 +1,11 @@
-//! Keys for Google's APIs that a web page shows to everybody: Firebase identifies a project by one,
-//! and a map restricts its own to the page that it is on.
+//! Public keys for Google's APIs in web pages: Firebase identifies a project by one, and Maps restricts a key
+//! to its page.
 
-/// How much of the content around a key is looked at.
+/// Number of bytes around a key that are examined.
 const BEFORE_BYTES: usize = 384;
 const BEHIND_BYTES: usize = 256;
 
-/// Words that stand near such a key.
+/// Words near such a key.
 const WORDS: [&str; 12] = [
     "authDomain",
     "messagingSenderId",
@@ -21,7 +21,7 @@ const WORDS: [&str; 12] = [
     "GCM_SENDER_ID",
 ];
 
-/// Whether the key that begins at `at` is meant to be public, by what stands around it.
+/// Returns true if the key at `at` is intended to be public, judging by the text around it.
 pub(super) fn is_public(content: &[u8], at: usize) -> bool {
     let end = content.len().min(at.saturating_add(BEHIND_BYTES));
     let around = content.get(at.saturating_sub(BEFORE_BYTES)..end).unwrap_or_default();

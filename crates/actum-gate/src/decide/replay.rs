@@ -1,4 +1,4 @@
-//! Deciding once more from what was kept, and comparing (AEC-11).
+//! Replay of a decision from the kept documents (AEC-11).
 
 use actum_core::Digest;
 use actum_record::receipt::DecisionRecord;
@@ -8,48 +8,45 @@ use crate::access::AccessJudge;
 use crate::decision::{Bundle, DECISION_SEMANTICS};
 use crate::policy::Policy;
 
-/// Why a decision could not be confirmed. The set is closed; whatever it is, nothing may be built
-/// on the decision.
+/// Reason why a decision could not be confirmed. The set is closed; in each case the decision must not be relied on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayProblem {
-    /// What the decision was made from is not in the ledger. (The ledger reports it.)
+    /// Bundle or policy of the decision is missing in the ledger. The reader of the ledger reports it.
     #[error("the ledger does not hold `{digest}`, which the decision was made from")]
     RefMissing {
-        /// Its digest.
+        /// Digest of the missing document.
         digest: Digest,
     },
-    /// What is kept is not what the decision was made from.
+    /// Kept document differs from the one of the decision.
     #[error("what is kept as `{expected}` has the digest `{found}`: it was changed")]
     RefHashMismatch {
-        /// The digest in the record.
+        /// Digest in the record.
         expected: Digest,
-        /// The one of the bytes.
+        /// Digest of the bytes.
         found: Digest,
     },
-    /// The same bundle leads to another decision.
+    /// Same bundle, but a different decision.
     #[error("{what} of the recorded decision is not what the same bundle leads to now")]
     DecisionMismatch {
-        /// What differs first.
+        /// First difference.
         what: String,
     },
-    /// Other rules led to the decision than those of this program, or access policies that it
-    /// cannot read.
-    #[error("this program cannot make the decision again: {message}")]
+    /// Decision by other rules than those of this program, or by access policies that it cannot read.
+    #[error("this program cannot replay the decision: {message}")]
     EngineUnsupported {
-        /// Which rules, or what of the bundle it does not know.
+        /// Version of the rules, or the unknown part of the bundle.
         message: String,
     },
-    /// What the ledger keeps beside its entries is not what follows from them. (Told by whoever
-    /// reads the ledger.)
+    /// Data beside the ledger's entries that does not follow from them. The reader of the ledger reports it.
     #[error("what the ledger keeps beside its entries is not what follows from them: {message}")]
     ProjectionDrift {
-        /// What differs.
+        /// Difference.
         message: String,
     },
 }
 
 impl ReplayProblem {
-    /// The permanent name.
+    /// Returns the permanent name of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::RefMissing { .. } => "REPLAY_REF_MISSING",
@@ -61,9 +58,9 @@ impl ReplayProblem {
     }
 }
 
-/// Makes a decision again from the bytes of its bundle and of the policy, and compares it with what was
-/// recorded. Who does not know Cedar passes [`NoAccess`](crate::NoAccess), and hears of a decision in which
-/// access policies were asked that it is not supported.
+/// Replays a decision from the bytes of its bundle and policy, and compares the result with the record. A
+/// program without Cedar passes [`NoAccess`](crate::NoAccess). Then a decision that used access policies is
+/// reported as unsupported.
 ///
 /// # Errors
 /// [`ReplayProblem`]: `RefHashMismatch`, `EngineUnsupported`, `DecisionMismatch`.

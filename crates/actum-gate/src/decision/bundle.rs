@@ -1,4 +1,4 @@
-//! All that a decision is made from, as a document that is kept.
+//! Bundle of all inputs of a decision, as a document that is kept.
 
 use std::collections::BTreeSet;
 
@@ -19,118 +19,117 @@ use crate::document::{self, DocumentError};
 use crate::spelling::{Above, Guard};
 use crate::trigger::Trigger;
 
-/// The number of a user who is not known (`overflowuid`, proc_sys_kernel(5)).
+/// User id of an unknown user (`overflowuid`, proc_sys_kernel(5)).
 const NOBODY: u32 = 65_534;
 
-/// What is judged: a change, and what was asked for with it. The fields stand in the order of their names, as
-/// canonical JSON has them.
+/// Case to be judged: a change, and its request. The fields are in alphabetical order, as in canonical JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// Who asks.
+    /// Requester.
     pub actor: Actor,
-    /// What a person approved, where there is such an approval.
+    /// Approval, if there is one.
     pub approved: Option<Approved>,
-    /// How much.
+    /// Budget of the request.
     pub budget: Budget,
-    /// What it would do to each path, ordered by path.
+    /// Effects on paths, ordered by path.
     pub change: Vec<PathEffect>,
-    /// The commands that would be run for it, in their order. What was asked for leads to them, so that
-    /// an approval of that plan is one of them.
+    /// Commands to run for the request, in order. They follow from the request, so an approval of its plan
+    /// includes them.
     pub commands: Vec<CommandLine>,
-    /// The commands that ran, or are to run, in a sandbox where all that they change is captured; what of
-    /// that is to last is the change itself. Rules hold them back, and none has to allow them.
+    /// Commands in a sandbox that captures all their changes; the part to keep is the change itself. Rules
+    /// can restrict them, but they need no rule that allows them.
     pub confined: Vec<CommandLine>,
-    /// The tier that it was declared as, which can only raise it.
+    /// Declared tier, which can only raise the computed one.
     pub declared: Option<RiskTier>,
     /// Entry point that received the request.
     pub door: String,
-    /// The roots of the workspaces and repositories around this one, outermost first. Rules that the operator wrote
-    /// count from each of them as well.
+    /// Roots of the enclosing workspaces and repositories, outermost first. The operator's rules also apply
+    /// relative to each of them.
     pub enclosing: Vec<String>,
-    /// External pipelines that are to run after it is published.
+    /// External pipelines to run after the change is published.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external: Vec<ExternalPipeline>,
-    /// What in its new content looks like a credential, ordered by path.
+    /// Suspected credentials in the new content, ordered by path.
     pub found: Vec<Found>,
-    /// Lease that came with it, and what it is needed for.
+    /// Lease of the request, and the capability it is needed for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<LeaseCase>,
-    /// The digest of the limits that were set with it, also of those that no gate judges.
+    /// Digest of the limits of the request, including those that no gate judges.
     pub limits: Digest,
-    /// Files of it that have other names as well, ordered by path.
+    /// Changed files that have other hard links, ordered by path.
     pub linked: Vec<PathName>,
-    /// Symbolic links that it makes, moves or retargets, ordered by path.
+    /// Symbolic links that are created, moved or retargeted, ordered by path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkFound>,
-    /// Paths that every user may write afterwards and could not before, ordered.
+    /// Paths that become writable for every user, ordered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub opened: Vec<PathName>,
-    /// The digest of what was asked for.
+    /// Digest of the request.
     pub plan: Digest,
-    /// Whether it brings back what was there before that run, and nothing else; a redo does not.
+    /// True if the change only restores the state before the undone run; false for a redo.
     pub restores: bool,
-    /// The root of the workspace, without links.
+    /// Root of the workspace, without links.
     pub root: String,
-    /// Where who asks lets it change something.
+    /// Scope of the request.
     pub scope: Scope,
-    /// Rows that its SQL steps change; absent where it has none.
+    /// Number of rows that SQL steps change; absent without such steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sql_rows: Option<u64>,
-    /// Whose ledger records it.
+    /// Tenant whose ledger records the case.
     pub tenant: TenantId,
-    /// When it is judged.
+    /// Time of the judgement.
     pub time: Timestamp,
-    /// Files of it that other programs act on by themselves, ordered by path.
+    /// Changed files that other programs act on automatically, ordered by path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub triggers: Vec<TriggerFound>,
-    /// The run that it takes back.
+    /// Run that is undone.
     pub undoes: Option<RunId>,
-    /// Facts about that run, where it is recorded.
+    /// Facts about that run, if it is recorded.
     pub undone: Option<Undone>,
-    /// Files whose new content could not be looked through, ordered by path.
+    /// Files whose new content could not be scanned, ordered by path.
     pub unscanned: Vec<PathName>,
-    /// What is asked for.
+    /// Kind of request.
     pub work: WorkKind,
 }
 
-/// What is asked for.
+/// Kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkKind {
-    /// To change files.
+    /// Change of files.
     Apply,
-    /// To take a change back.
+    /// Undo of a change.
     Undo,
-    /// To take an undo back.
+    /// Redo of an undone change.
     Redo,
 }
 
-/// An approval that was found in the ledger, signed by a key that may, and what it is bound to.
+/// Approval from the ledger, signed by a key with the right role, and the content it is bound to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Approved {
-    /// Whose it is, and where it stands.
+    /// Approver, and position of the approval in the ledger.
     pub approval: Approval,
-    /// What was approved.
+    /// Approved content.
     pub bound: Bound,
-    /// Until when it counts.
+    /// Expiry time.
     pub expires: Timestamp,
 }
 
-/// A recorded run that is taken back.
+/// Recorded run that is undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Undone {
-    /// The actor that it was made for.
+    /// Actor of the run.
     pub actor: Actor,
-    /// Whether a person approved it.
+    /// True if the run was approved.
     pub approved: bool,
 }
 
 impl Undone {
-    /// Whether an actor may take the run back without the gates that judge new changes: it is the actor's own, and no
-    /// person agreed to it. A user that acts without an agent owns the runs of this user's agents.
+    /// Returns true if an actor may undo the run without the gates for new changes. The run must be the
+    /// actor's own and not approved. A user who acts without an agent owns the runs of their agents.
     pub fn is_free_for(&self, actor: &Actor) -> bool {
         let owns = |agent: &String| self.actor.agent.as_ref() == Some(agent);
         !self.approved
@@ -139,23 +138,23 @@ impl Undone {
     }
 }
 
-/// Something in the new content of a file that looks like a credential.
+/// Suspected credential in the new content of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Found {
-    /// The file.
+    /// File.
     pub path: PathName,
-    /// What was found.
+    /// Finding of the scan.
     pub finding: Finding,
 }
 
-/// A symbolic link and its destination.
+/// Symbolic link and its destination.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkFound {
-    /// The link.
+    /// Path of the link.
     pub path: PathName,
-    /// Its destination.
+    /// Destination of the link.
     pub leads_to: LeadsTo,
 }
 
@@ -163,29 +162,29 @@ pub struct LinkFound {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeadsTo {
-    /// A path in the workspace.
+    /// Path in the workspace.
     Path(PathName),
-    /// The root of the workspace.
+    /// Root of the workspace.
     Root,
-    /// The state of git or actum, which no run changes.
+    /// State of git or actum, which no run changes.
     State,
-    /// Outside of the workspace, an absolute path, or unknown by the names alone.
+    /// Outside the workspace, absolute, or undecidable by the names alone.
     Outside,
 }
 
 impl LinkFound {
-    /// A link with this target, resolved by its names alone: other links on the way are not followed. So `..` after a name may lead
-    /// anywhere, since that name may be a link.
+    /// Resolves a link with this target by its names alone, without following other links in it. So `..`
+    /// after a name may lead anywhere, since that name may be a link.
     pub fn of(path: &RelPath, target: &[u8]) -> Self {
         Self { path: PathName(path.clone()), leads_to: leads_to(path, target) }
     }
 
-    /// A link with an unknown target.
+    /// Returns a link with an unknown target.
     pub fn unknown(path: &RelPath) -> Self {
         Self { path: PathName(path.clone()), leads_to: LeadsTo::Outside }
     }
 
-    /// The path in the workspace that it leads to.
+    /// Returns the path in the workspace that it points to.
     pub(crate) fn target(&self) -> Option<&RelPath> {
         match &self.leads_to {
             LeadsTo::Path(path) => Some(&path.0),
@@ -222,18 +221,18 @@ fn leads_to(path: &RelPath, target: &[u8]) -> LeadsTo {
     }
 }
 
-/// A file that other programs act on by themselves.
+/// File that other programs act on automatically.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TriggerFound {
-    /// The file.
+    /// File.
     pub path: PathName,
-    /// What acts on it.
+    /// Trigger of the file.
     pub trigger: Trigger,
 }
 
 impl TriggerFound {
-    /// Files of a change that other programs act on whatever their content is, such as hooks of git.
+    /// Finds changed files that other programs act on whatever their content is, such as git hooks.
     pub fn by_name(change: &[PathEffect]) -> Vec<Self> {
         let written = |of: &EffectKind| {
             matches!(of, EffectKind::Created | EffectKind::Modified | EffectKind::Renamed)
@@ -247,7 +246,7 @@ impl TriggerFound {
 }
 
 impl Case {
-    /// A change alone: asked for by nobody who is known, without limits, and with nothing out of the ordinary.
+    /// Makes a case of a change alone: by an unknown requester, without limits or special facts.
     pub fn of(change: Vec<PathEffect>) -> Self {
         let nothing = Digest::of(b"");
         Self {
@@ -283,7 +282,7 @@ impl Case {
     }
 }
 
-/// All that a decision is made from beside the policy.
+/// All inputs of a decision besides the policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bundle {
@@ -294,11 +293,10 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// The value of `format`.
+    /// Value of `format`.
     pub const FORMAT: &str = "actum.bundle/6";
 
-    /// The bundle of what is judged by the policy of that digest. A limit beyond 2^53 − 1 is held at
-    /// that.
+    /// Makes the bundle of a case under the policy with that digest. A limit beyond 2^53 − 1 is reduced to that.
     pub fn new(policy: Digest, mut case: Case) -> Self {
         let held = |limit: Option<u64>| limit.map(|limit| limit.min(COUNT_MAX));
         let Budget { max_files, max_loc } = case.budget;
@@ -307,62 +305,62 @@ impl Bundle {
         Self { format: Self::FORMAT.to_owned(), semantics: DECISION_SEMANTICS, policy, case }
     }
 
-    /// The same with what a person approved.
+    /// Adds an approval.
     #[must_use]
     pub fn with_approval(mut self, approved: Approved) -> Self {
         self.case.approved = Some(approved);
         self
     }
 
-    /// The digest of the policy.
+    /// Returns the digest of the policy.
     pub fn policy(&self) -> Digest {
         self.policy
     }
 
-    /// Where who asks lets the change be made.
+    /// Returns the scope of the request.
     pub fn scope(&self) -> &Scope {
         &self.case.scope
     }
 
-    /// How large it may be.
+    /// Returns the budget of the request.
     pub fn budget(&self) -> Budget {
         self.case.budget
     }
 
-    /// What it does to each path.
+    /// Returns the effects on paths.
     pub fn change(&self) -> &[PathEffect] {
         &self.case.change
     }
 
-    /// Each path that it touches; of a renamed file both.
+    /// Returns each touched path; for a renamed file both.
     pub fn paths(&self) -> impl Iterator<Item = &RelPath> {
         self.change().iter().flat_map(PathEffect::paths)
     }
 
-    /// The directories around the workspace, as far as protection looks at their names: the choice of a root does not
-    /// change what is protected.
+    /// Returns the directories around the workspace that affect protection: the choice of a root does not
+    /// change which paths are protected.
     pub(crate) fn above(&self) -> Above<'_> {
         let enclosing = self.case.enclosing.iter().filter_map(|root| self.depth_of(root)).collect();
         Above::new(names(&self.case.root), enclosing)
     }
 
-    /// How many names lead to a root that is this workspace's or lies around it.
+    /// Returns the number of names that lead to a root, if it is the workspace's or encloses it.
     pub(crate) fn depth_of(&self, root: &str) -> Option<usize> {
         let (root, own) = (names(root), names(&self.case.root));
         own.starts_with(&root).then_some(root.len())
     }
 
-    /// A path of the change as it is seen from this root and from each around it.
+    /// Returns a path of the change relative to this root and to each enclosing one.
     pub(crate) fn seen_from_each_root(&self, path: &RelPath) -> impl Iterator<Item = RelPath> {
         let around = self.case.enclosing.iter().filter_map(|root| self.depth_of(root));
         let seen = around.filter_map(move |depth| self.seen_from(depth, path).ok());
         std::iter::once(path.clone()).chain(seen)
     }
 
-    /// A path of the change as it is seen from the root that so many names lead to.
+    /// Returns a path of the change relative to the root that this number of names leads to.
     ///
     /// # Errors
-    /// `PathError` where the longer path can be none.
+    /// `PathError` if the longer path is invalid.
     pub(crate) fn seen_from(&self, depth: usize, path: &RelPath) -> Result<RelPath, PathError> {
         let own = names(&self.case.root);
         let between = own.get(depth..).unwrap_or_default().iter().copied();
@@ -370,8 +368,8 @@ impl Bundle {
         RelPath::new(names.join(&b'/'))
     }
 
-    /// A path of the change as seen from a base directory of a lease, if it lies below that. The base directory can be
-    /// above the workspace's root or in it.
+    /// Returns a path of the change relative to a base directory of a lease, if it is below that. The base
+    /// directory can be above the workspace root or in the workspace.
     pub(crate) fn seen_from_directory(
         &self,
         directory: &BaseDirectory,
@@ -387,11 +385,11 @@ impl Bundle {
         RelPath::new(below.collect::<Vec<_>>().join(&b'/')).ok()
     }
 
-    /// Each path that it touches as seen from the workspace's root and from each root around it: where the root is
-    /// chosen changes nothing for a rule that names a path.
+    /// Returns each touched path relative to the workspace root and to each enclosing root. So the choice of
+    /// a root does not affect a rule that names a path.
     ///
     /// # Errors
-    /// `PathError` where one of them is too long to be a path.
+    /// `PathError` if one of them is too long for a path.
     pub fn paths_from_every_root(&self) -> Result<BTreeSet<RelPath>, PathError> {
         let mut paths: BTreeSet<RelPath> = self.paths().cloned().collect();
         for depth in self.above().enclosing {
@@ -402,149 +400,150 @@ impl Bundle {
         Ok(paths)
     }
 
-    /// The roots of the workspaces and repositories around the workspace, outermost first.
+    /// Returns the roots of the enclosing workspaces and repositories, outermost first.
     pub fn enclosing(&self) -> &[String] {
         &self.case.enclosing
     }
 
-    /// Root of the workspace, where a rule matches a path only with the names above the workspace.
+    /// Returns the root of the workspace, if a rule matches a path only together with the names above the workspace.
     pub(crate) fn root_shown(&self, path: &RelPath, guard: &Guard) -> Option<String> {
         let is_within = guard.covers_within(names(&self.case.root).len(), path);
         (!is_within).then(|| self.case.root.clone())
     }
 
-    /// What it does to files: all of it but directories that come and go.
+    /// Returns the effects on files, without created and removed directories.
     pub fn files(&self) -> impl Iterator<Item = &PathEffect> {
         self.change().iter().filter(|effect| effect.effect.is_of_file())
     }
 
-    /// Who asks.
+    /// Returns the requester.
     pub fn actor(&self) -> &Actor {
         &self.case.actor
     }
 
-    /// Entry point that received the request.
+    /// Returns the entry point that received the request.
     pub fn door(&self) -> &str {
         &self.case.door
     }
 
-    /// Whose ledger records it.
+    /// Returns the tenant whose ledger records the case.
     pub fn tenant(&self) -> &TenantId {
         &self.case.tenant
     }
 
-    /// The root of the workspace.
+    /// Returns the root of the workspace.
     pub fn root(&self) -> &str {
         &self.case.root
     }
 
-    /// The version of the rules that it was made for.
+    /// Returns the version of the rules that the bundle was made for.
     pub(crate) fn semantics(&self) -> u32 {
         self.semantics
     }
 
-    /// What is asked for.
+    /// Returns the kind of request.
     pub fn work(&self) -> WorkKind {
         self.case.work
     }
 
-    /// Files of it that have other names as well.
+    /// Returns the changed files that have other hard links.
     pub fn linked(&self) -> &[PathName] {
         &self.case.linked
     }
 
-    /// Symbolic links that it makes, moves or retargets. None of an undo or a redo: those were judged before.
+    /// Returns the symbolic links that are created, moved or retargeted. Empty for an undo or a redo: those
+    /// links were judged before.
     pub fn links(&self) -> &[LinkFound] {
         if self.case.work == WorkKind::Apply { &self.case.links } else { &[] }
     }
 
-    /// Paths that every user may write afterwards and could not before.
+    /// Returns the paths that become writable for every user.
     pub fn opened(&self) -> &[PathName] {
         &self.case.opened
     }
 
-    /// Files of it that other programs act on by themselves.
+    /// Returns the changed files that other programs act on automatically.
     pub fn triggers(&self) -> &[TriggerFound] {
         &self.case.triggers
     }
 
-    /// The commands that would be run for it.
+    /// Returns the commands to run for the request.
     pub fn commands(&self) -> &[CommandLine] {
         &self.case.commands
     }
 
-    /// The commands of which all effects were captured.
+    /// Returns the commands whose effects were all captured.
     pub fn confined(&self) -> &[CommandLine] {
         &self.case.confined
     }
 
-    /// What in its new content looks like a credential.
+    /// Returns the suspected credentials in the new content.
     pub fn found(&self) -> &[Found] {
         &self.case.found
     }
 
-    /// Files whose new content could not be looked through.
+    /// Returns the files whose new content could not be scanned.
     pub fn unscanned(&self) -> &[PathName] {
         &self.case.unscanned
     }
 
-    /// Rows that its SQL steps change; `None` where it has none.
+    /// Returns the number of rows that SQL steps change; `None` without such steps.
     pub fn sql_rows(&self) -> Option<u64> {
         self.case.sql_rows
     }
 
-    /// External pipelines that are to run after it is published.
+    /// Returns the external pipelines to run after the change is published.
     pub fn external(&self) -> &[ExternalPipeline] {
         &self.case.external
     }
 
-    /// Lease that came with it, and what it is needed for.
+    /// Returns the lease of the request, and the capability it is needed for.
     pub fn lease(&self) -> Option<&LeaseCase> {
         self.case.lease.as_ref()
     }
 
-    /// The tier that it was declared as.
+    /// Returns the declared tier.
     pub fn declared(&self) -> Option<RiskTier> {
         self.case.declared
     }
 
-    /// When it is judged.
+    /// Returns the time of the judgement.
     pub fn time(&self) -> Timestamp {
         self.case.time
     }
 
-    /// What a person approved.
+    /// Returns the approval, if there is one.
     pub fn approved(&self) -> Option<&Approved> {
         self.case.approved.as_ref()
     }
 
-    /// What an approval of it is bound to.
+    /// Returns the content that an approval of the case is bound to.
     ///
     /// # Errors
-    /// As [`change_digest`].
+    /// Same errors as [`change_digest`].
     pub fn bound(&self) -> Result<Bound, CanonicalError> {
         let Case { plan, limits, ref change, .. } = self.case;
         Ok(Bound { plan, limits, change: change_digest(change)?, policy: self.policy })
     }
 
-    /// Whether it is an undo that is not judged as a new change: it brings back what was there before a run and
-    /// nothing else, and the run is the actor's own and was not approved.
+    /// Returns true if it is an undo that is not judged as a new change. It only restores the state before a
+    /// run, and the run is the actor's own and was not approved.
     pub fn restores(&self) -> bool {
         let Case { undoes, undone, restores, actor, .. } = &self.case;
         let is_free = undone.as_ref().is_some_and(|undone| undone.is_free_for(actor));
         undoes.is_some() && *restores && is_free
     }
 
-    /// The canonical JSON of the bundle.
+    /// Serialises the bundle as canonical JSON.
     ///
     /// # Errors
-    /// `Number` for a file or a count of lines beyond 2^53 − 1.
+    /// `Number` for a file size or a number of lines beyond 2^53 − 1.
     pub fn to_vec(&self) -> Result<Vec<u8>, CanonicalError> {
         canonical::ordered_to_vec(self)
     }
 
-    /// Reads the canonical bytes of a bundle, by whichever version of the rules it was judged: what it tells of
-    /// the change stays readable.
+    /// Reads the canonical bytes of a bundle from any version of the rules, so that its description of the
+    /// change stays readable.
     ///
     /// # Errors
     /// [`DocumentError`].
@@ -554,7 +553,7 @@ impl Bundle {
     }
 }
 
-/// The names in an absolute path.
+/// Splits an absolute path into its names.
 fn names(path: &str) -> Vec<&[u8]> {
     path.split('/').filter(|name| !name.is_empty()).map(str::as_bytes).collect()
 }

@@ -1,4 +1,4 @@
-//! Facts of a lease, as part of a bundle (FE-17, D-7). A decision is made again from them, without the lease.
+//! Facts of a lease, as part of a bundle (FE-17, D-7). A decision is replayed from them, without the lease.
 
 use actum_core::Digest;
 use actum_record::lease::{
@@ -7,50 +7,50 @@ use actum_record::lease::{
 use actum_record::signer::KeyId;
 use serde::{Deserialize, Serialize};
 
-/// Lease that came with a request, and what the request needs it for. The fields stand in the order of their names, as
-/// canonical JSON has them.
+/// Lease of a request, and the capability it is needed for. The fields are in alphabetical order, as in
+/// canonical JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeaseCase {
-    /// Blocks of the lease, the one that the lease key signed first.
+    /// Blocks of the lease, starting with the one signed by the lease key.
     pub blocks: Vec<LeaseBlock>,
-    /// What the request needs it for.
+    /// Capability that the request needs.
     pub capability: Capability,
-    /// Digest of its signed blocks, a document in the ledger.
+    /// Digest of the signed blocks, a document in the ledger.
     pub document: Digest,
-    /// Whether the ledger records that it was granted.
+    /// True if the ledger records the grant.
     pub granted: bool,
     /// Key that signed the first block.
     pub key: KeyId,
-    /// Limits that hold for what is run for the request.
+    /// Limits of the processes that run for the request.
     #[serde(default, skip_serializing_if = "Quotas::is_empty")]
     pub limits: Quotas,
     /// Task that the request belongs to.
     pub task: Option<TaskName>,
 }
 
-/// One block of a lease, and what the ledger knows of it.
+/// Block of a lease, with its facts from the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeaseBlock {
-    /// Its id.
+    /// Id of the block.
     pub id: LeaseId,
-    /// Whether it was revoked.
+    /// True if it was revoked.
     pub revoked: bool,
-    /// What it allows.
+    /// Terms of the block.
     pub terms: LeaseTerms,
-    /// Runs that were started under it.
+    /// Number of runs started under it.
     pub used: u64,
 }
 
 impl LeaseCase {
-    /// The lease as records name it.
+    /// Returns the lease in the form used in records.
     pub fn record(&self) -> LeaseRecord {
         lease_record(&self.blocks, self.document, &self.key)
     }
 }
 
-/// A lease as records name it.
+/// Returns a lease in the form used in records.
 pub fn lease_record(blocks: &[LeaseBlock], document: Digest, key: &KeyId) -> LeaseRecord {
     let block = |block: &LeaseBlock| {
         let LeaseTerms { agent, uses, .. } = &block.terms;

@@ -1,4 +1,4 @@
-//! The gate of access: whether the operator's access policies let who asks make this change (AEC-6).
+//! Access gate: checks that the operator's access policies allow the requester to make this change (AEC-6).
 
 use actum_core::RiskTier;
 
@@ -8,8 +8,7 @@ use crate::decision::Bundle;
 use crate::ground::{Ground, Grounds};
 use crate::policy::Policy;
 
-/// They are asked as if nobody had agreed: an approval answers what any gate asks. They do not stand in the
-/// way back.
+/// Judges as if no approval existed: an approval answers any gate. An undo that restores is not blocked.
 pub(crate) fn judge(
     bundle: &Bundle,
     policy: &Policy,

@@ -1,11 +1,11 @@
-//! The gate of approval: where another gate asks for a person, one must have agreed to exactly this (AA-5).
+//! Approval gate: if another gate asks for an approval, there must be one for exactly this change (AA-5).
 
 use super::GateVerdict;
 use crate::decision::{Approved, Bundle, Verdict};
 use crate::ground::{ApprovalMismatch, Ground};
 
-/// Judges after the other gates, whose strictest verdict is `strictest`. An approval that is bound to another change denies,
-/// since it may be an attack.
+/// Judges after the other gates, whose strictest verdict is `strictest`. An approval for another change
+/// denies, since it may be an attack.
 pub(crate) fn judge(bundle: &Bundle, strictest: Verdict) -> GateVerdict {
     let Some(approved) = bundle.approved() else {
         return match strictest {
@@ -28,12 +28,12 @@ pub(crate) fn judge(bundle: &Bundle, strictest: Verdict) -> GateVerdict {
     }
 }
 
-/// Why an approval does not count.
+/// Returns the reason why an approval does not apply.
 fn mismatch(
     bundle: &Bundle,
     Approved { bound, expires, .. }: &Approved,
 ) -> Option<ApprovalMismatch> {
-    // What has no digest was approved by nobody.
+    // A change without a digest cannot have been approved.
     let Ok(now) = bundle.bound() else { return Some(ApprovalMismatch::Change) };
     [
         (bound.plan != now.plan, ApprovalMismatch::Plan),

@@ -1,4 +1,4 @@
-//! The gate of the budget: how much a change may change (FO-4).
+//! Budget gate: limits the size of a change (FO-4).
 
 use actum_core::{Budget, BudgetStatus, PathCost};
 
@@ -7,7 +7,8 @@ use crate::decision::Bundle;
 use crate::ground::Ground;
 use crate::policy::{Policy, Source};
 
-/// A renamed file counts once, a directory not at all. Who asks may set a budget, and so may each policy.
+/// Judges the size of a change. A renamed file counts once, a directory never. The caller and each policy can
+/// set a budget.
 pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     let costs = bundle.files().map(|effect| PathCost {
         path: effect.path.0.clone(),
@@ -31,7 +32,7 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     }
 }
 
-/// The strictest of two budgets.
+/// Combines the stricter limits of two budgets.
 fn within(one: Budget, other: Budget) -> Budget {
     let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
     Budget {

@@ -1,4 +1,4 @@
-//! The gate of commands: what would run has a rule that lets it (AA-5, AA-7).
+//! Commands gate: each command of a change needs a rule that allows it (AA-5, AA-7).
 
 use std::cmp::Ordering;
 
@@ -8,10 +8,10 @@ use crate::decision::Bundle;
 use crate::ground::Ground;
 use crate::policy::Policy;
 
-/// How many commands one change may come with.
+/// Maximum number of commands of one change.
 pub(crate) const COMMANDS_MAX: usize = 1000;
 
-/// Each command is judged by itself, and the strictest counts.
+/// Judges each command separately; the strictest verdict counts.
 pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     let (lines, confined) = (bundle.commands(), bundle.confined());
     let count = lines.len() + confined.len();
@@ -20,7 +20,7 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     }
     let said = lines.iter().map(|line| said(line, &policy.judge_command(line)));
     let said = said.chain(confined.iter().map(|line| judge_confined(line, policy)));
-    // Of several that are as strict, the one that would run first is named.
+    // Among equally strict verdicts, that of the first command is reported.
     said.reduce(|mut first, next| match next.verdict.cmp(&first.verdict) {
         Ordering::Greater => next,
         Ordering::Less => first,
@@ -32,7 +32,7 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     .unwrap_or_else(|| GateVerdict::allow(Ground::NoCommand))
 }
 
-/// Other gates judge what such a command changes, so no rule has to allow it.
+/// Judges a captured command. Other gates judge the changes it makes, so it needs no rule that allows it.
 fn judge_confined(line: &CommandLine, policy: &Policy) -> GateVerdict {
     match policy.restrain_command(line) {
         Some(judgement) => said(line, &judgement),

@@ -1,4 +1,4 @@
-//! The gate of leases: whether the request has one if it needs one, and whether that allows the change (FE-17, D-7).
+//! Lease gate: checks that a request has a lease if it needs one, and that the lease allows the change (FE-17, D-7).
 
 use actum_core::path_name::PathName;
 use actum_core::{RelPath, Scope};
@@ -12,8 +12,8 @@ use crate::policy::{LeasedWork, Policy};
 /// Entry point that always needs a lease.
 const FILE_TASK: &str = "file task";
 
-/// A lease that came with a request must allow it, whether the request needs one or not. Its terms hold for undo as well;
-/// only where no lease came along, an undo that restores is not held.
+/// Judges the lease of a request. A given lease must allow the request, even if the request needs none. Its
+/// terms also apply to undo. Without a lease, an undo that restores is not blocked.
 pub(crate) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     let Some(lease) = bundle.lease() else { return without_lease(bundle, policy) };
     let allowed = || {
@@ -40,7 +40,7 @@ fn without_lease(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     GateVerdict::deny(Ground::LeaseRequired { entry_point: door.to_owned(), policy })
 }
 
-/// First term that the request does not meet.
+/// Returns the first term that the request does not meet.
 fn denial(bundle: &Bundle, lease: &LeaseCase) -> Option<Ground> {
     let mut directories = None;
     lease.blocks.iter().zip(1..).find_map(|(block, number)| {
@@ -57,7 +57,7 @@ fn denial(bundle: &Bundle, lease: &LeaseCase) -> Option<Ground> {
     })
 }
 
-/// Tenant, agent, task and capability.
+/// Checks tenant, agent, task and capability.
 fn refuse_holder(
     bundle: &Bundle,
     lease: &LeaseCase,
@@ -82,7 +82,7 @@ fn refuse_holder(
     (!is_allowed).then(|| LeaseProblem::Capability { asked: lease.capability.clone() })
 }
 
-/// Validity and uses.
+/// Checks validity and uses.
 fn refuse_time(
     bundle: &Bundle,
     LeaseBlock { terms, used, .. }: &LeaseBlock,
@@ -97,7 +97,7 @@ fn refuse_time(
     uses.filter(|uses| used >= uses).map(|uses| LeaseProblem::UsedUp { uses })
 }
 
-/// Each path must lie below a base directory, and a file also in the scope as seen from one of those.
+/// Checks that each path is below a base directory, and that a file is also in the scope as seen from one of them.
 fn refuse_paths(
     bundle: &Bundle,
     terms: &LeaseTerms,
@@ -152,7 +152,7 @@ fn refuse_quotas(bundle: &Bundle, lease: &LeaseCase, terms: &LeaseTerms) -> Opti
     let mut sizes = bundle.files().filter_map(|effect| effect.after.as_ref());
     let space = sizes.try_fold(0_u64, |sum, after| sum.checked_add(after.size));
     let (quotas, limits) = (terms.quotas, lease.limits);
-    // A limit that is missing is more than any quota. What runs nothing uses none of the last three.
+    // A missing limit exceeds any quota. A request that runs nothing does not use the last three.
     [
         (QuotaName::Files, quotas.files, files, true),
         (QuotaName::SpaceBytes, quotas.space_bytes, space, true),

@@ -1,4 +1,4 @@
-//! Paths at which no result file may be written, wherever they are: what is protected, and what starts programs.
+//! Paths where no result file may be written, anywhere: protected ones, and those that start programs.
 
 use std::sync::OnceLock;
 
@@ -9,17 +9,17 @@ use crate::policy::{BUILT_IN, PROTECTED_GROUPS, Profile};
 use crate::spelling::{Above, GuardKind, Guards, Spellings};
 use crate::trigger::Trigger;
 
-/// Content of a result file, as far as it is known before it is written.
+/// Content of a result file, as far as it is known before writing.
 #[derive(Debug, Clone, Copy)]
 pub enum OutputContent<'a> {
-    /// All of its bytes.
+    /// All bytes.
     Whole(&'a [u8]),
-    /// Written piece by piece.
+    /// Content written piece by piece.
     Streamed,
 }
 
-/// Why no result file with this content may be written at the path with these names, first to last: [`refuses_output`],
-/// and what other programs take such a file for.
+/// Returns the reason why no result file with this content may be written at the path with these names, first
+/// to last. It covers [`refuses_output`], and content that makes other programs act on the file.
 pub fn refuses_result(names: &[&[u8]], content: OutputContent<'_>) -> Option<String> {
     refuses_output(names).or_else(|| {
         let trigger = trigger(names, content)?;
@@ -39,15 +39,17 @@ fn trigger(names: &[&[u8]], content: OutputContent<'_>) -> Option<Trigger> {
     }
     match bytes {
         Some(bytes) => Trigger::of(last, None, bytes),
-        // Of what is streamed, an export of a ledger, no beginning is that of a repository.
+        // Streamed content is an export of a ledger, whose beginning is never that of a repository.
         None => Trigger::of_beginning(last, b""),
     }
 }
 
-/// Why no result file may be written at the path with these names, first to last; nothing where one may.
+/// Returns the reason why no result file may be written at the path with these names, first to last; `None`
+/// if one may.
 ///
-/// A result file takes no part in a run, so no gate judges it. It is refused where a change would be denied, or would
-/// wait for approval because of the path alone. All names count, from the root of the file system on.
+/// A result file is not part of a run, so no gate judges it. It is rejected wherever a change would be
+/// denied, or would need an approval because of its path alone. All names count, starting at the root of the
+/// file system.
 pub fn refuses_output(names: &[&[u8]]) -> Option<String> {
     let (last, above) = names.split_last()?;
     let Ok(last) = RelPath::new(*last) else {
@@ -59,9 +61,9 @@ pub fn refuses_output(names: &[&[u8]]) -> Option<String> {
     Some(format!("it is protected by `{}`: {why}", guard.rule()))
 }
 
-/// Whether a workspace at `root` would leave built-in rules behind: the names from the workspace or repository around it,
-/// to whose root the names `around` lead. A file in it is denied or needs approval there, and rules about files do not look
-/// at the names above a root.
+/// Returns true if a workspace at `root` would escape built-in rules. `root` has the names below the
+/// enclosing workspace or repository, and `around` those that lead to its root. There a file in `root` is
+/// denied or needs approval, but rules about files ignore the names above a root.
 pub fn refuses_root(around: &[&[u8]], root: &[&[u8]]) -> bool {
     let above = Above::new(around.to_vec(), Vec::new());
     let file = [root, &[b"file".as_slice()]].concat().join(&b'/');
@@ -77,7 +79,7 @@ fn guards() -> &'static Guards<&'static str> {
     })
 }
 
-/// Built-in rules about paths, each with its reason.
+/// Returns the built-in path rules, each with its reason.
 fn each_rule(rules: PathRules) -> Vec<(&'static str, GuardKind, &'static str)> {
     match rules {
         PathRules::Protected => {
@@ -131,7 +133,7 @@ mod tests {
         }
     }
 
-    /// D-5: a root in a directory that a rule about files or directories matches would leave the rule behind.
+    /// D-5: a root in a directory that a rule about files or directories matches would escape the rule.
     #[test]
     fn no_root_is_chosen_in_a_directory_of_protected_or_risky_files() {
         let refused = |path: &str| {

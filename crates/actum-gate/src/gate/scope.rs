@@ -1,4 +1,4 @@
-//! The gate of the scope: which paths a change may touch (FO-3).
+//! Scope gate: limits the paths that a change may touch (FO-3).
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,12 @@ use crate::decision::{Bundle, LeadsTo, LinkFound};
 use crate::ground::Ground;
 use crate::policy::{Policy, Source};
 
-/// How many rules a ground names.
+/// Maximum number of rules in a ground.
 const RULES_NAMED_MAX: usize = 10;
 
-/// The caller may set a scope, and so may each policy; a path must be in all of them. A scope counts from the root
-/// that it was written for. An undo that restores is not held by the policies, which may be narrower by now.
+/// Judges the paths of a change. The caller and each policy can set a scope, and a path must be in all of
+/// them. A scope is relative to the root that it was written for. Policies do not block an undo that
+/// restores, since they may be tighter by now.
 pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     let above = bundle.above();
     let own = above.names.len();
@@ -32,8 +33,8 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     refused.unwrap_or_else(|| GateVerdict::allow(Ground::InScope))
 }
 
-/// Denies the part of a change that lies outside a scope of the root that `depth` names lead to. A renamed file is judged
-/// at both its paths. A directory comes and goes with the files below it, and for their sake it need not be in an
+/// Denies the part of a change outside a scope of the root that `depth` names lead to. A renamed file is
+/// judged at both paths. A directory is created and removed with the files below it, so it need not be in an
 /// allowed place itself.
 fn outside(
     bundle: &Bundle,
@@ -86,7 +87,7 @@ fn outside(
     Some(GateVerdict::deny(ground(first, policy)).with_more(refused.count()))
 }
 
-/// Whether a rule may deny something below a path, if that is a directory.
+/// Returns true if a rule may deny a path below this one, if it is a directory.
 fn may_be_denied_below(scope: &Scope, path: &RelPath) -> bool {
     scope.deny.iter().any(|rule| rule.leads_below(path))
 }

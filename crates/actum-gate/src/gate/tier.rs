@@ -1,5 +1,5 @@
-//! The gate of the risk tier: what the change would really do, whatever it was declared as (AA-1, AA-5,
-//! D-2).
+//! Tier gate: computes the risk tier from the actual effect of a change, whatever tier was declared (AA-1,
+//! AA-5, D-2).
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -16,21 +16,21 @@ use crate::policy::{BUILT_IN, BuiltIn, Layer, Policy, TierRule};
 use crate::spelling::{Above, Guard, Guards, Spellings};
 use crate::trigger::Trigger;
 
-/// More deleted files than that are no ordinary work.
+/// Maximum number of deleted files in ordinary work.
 const DELETED_FILES_MAX: usize = 200;
-/// More changed files than that are no ordinary work.
+/// Maximum number of changed files in ordinary work.
 const CHANGED_FILES_MAX: usize = 2000;
 
-/// Where agents keep their own work (EX-4).
+/// Directories where agents keep their own work (EX-4).
 const OWN_AREAS: [&str; 2] = ["agent/agent_outputs/", "agent/temp/"];
 
-/// Directories in the root of a workspace that hold the reports of tasks. `actum run` fails while one of them is a file.
+/// Directories in the workspace root that hold task reports. `actum run` fails if one of them is a file.
 const REPORT_PARENTS: [&str; 3] = ["agent", "agent/agent_outputs", "agent/agent_outputs/plans"];
 
-/// A tier, why it is that, and how many more paths raise it alike.
+/// Tier, its reason, and the number of further paths with the same effect.
 type Raised = (RiskTier, TierReason, usize);
 
-/// The tier of the change, and what the gate says of it.
+/// Returns the tier of the change, and the verdict of the gate.
 pub(crate) fn judge(bundle: &Bundle, policy: &Policy) -> (RiskTier, GateVerdict) {
     let computed = computed(bundle, policy);
     let (tier, reason, more) = match bundle.declared() {
@@ -41,8 +41,8 @@ pub(crate) fn judge(bundle: &Bundle, policy: &Policy) -> (RiskTier, GateVerdict)
     (tier, GateVerdict { verdict, ground: Ground::Tier { tier, reason }.into() }.with_more(more))
 }
 
-/// To bring back what was there asks nobody: it is what makes everything else safe. To do again what was
-/// taken back is a change like any other.
+/// Computes the tier. An undo that restores needs no approval, as it is the safety net for everything else. A
+/// redo is a change like any other.
 fn computed(bundle: &Bundle, policy: &Policy) -> Raised {
     let change = bundle.change();
     let pipelines: Vec<_> = bundle.external().iter().map(|it| it.name.clone()).collect();
@@ -55,7 +55,7 @@ fn computed(bundle: &Bundle, policy: &Policy) -> Raised {
     if bundle.restores() {
         return (RiskTier::R2, TierReason::Restores, 0);
     }
-    // Of grounds that are alike the first counts, so that their order is part of the rules.
+    // Among equal grounds the first counts, so their order is part of the rules.
     let raised =
         size(change).into_iter().chain(raised(bundle, policy)).chain(blocked_reports(bundle));
     let raised = raised.chain(sql_rows(bundle, policy));
@@ -64,7 +64,7 @@ fn computed(bundle: &Bundle, policy: &Policy) -> Raised {
 
 fn ordinary(bundle: &Bundle) -> Raised {
     static OWN: OnceLock<Vec<PathRule>> = OnceLock::new();
-    // They are sound: a test reads them.
+    // The rules are valid: a test reads them.
     let own =
         OWN.get_or_init(|| OWN_AREAS.iter().filter_map(|it| PathRule::new(it).ok()).collect());
     match bundle.paths().all(|path| own.iter().any(|rule| rule.covers(path))) {
@@ -85,7 +85,7 @@ fn size(change: &[PathEffect]) -> Option<Raised> {
     (files > CHANGED_FILES_MAX).then_some((RiskTier::R3, TierReason::ManyChanged { files }, 0))
 }
 
-/// SQL steps that change more rows than the strictest of the policies allows without an approval.
+/// Finds SQL steps that change more rows than the strictest policy allows without an approval.
 fn sql_rows(bundle: &Bundle, policy: &Policy) -> Option<Raised> {
     let limits = policy.layers().iter();
     let limits = limits.filter_map(|layer| Some((layer.sql_rows?, layer.source)));
@@ -94,7 +94,7 @@ fn sql_rows(bundle: &Bundle, policy: &Policy) -> Option<Raised> {
     Some((RiskTier::R3, TierReason::SqlRows { rows, rows_max, policy }, 0))
 }
 
-/// A new file in the place of a directory that holds the reports of tasks, of this workspace or one around it.
+/// Finds a new file in place of a directory of task reports, of this workspace or an enclosing one.
 fn blocked_reports(bundle: &Bundle) -> Option<Raised> {
     let is_parent = |path: &RelPath| {
         let mut seen = bundle.seen_from_each_root(path);
@@ -117,7 +117,7 @@ fn blocked_reports(bundle: &Bundle) -> Option<Raised> {
     Some((RiskTier::R3, TierReason::BlockedReports { path: path.clone() }, 0))
 }
 
-/// Collects what raises the tier, built-in rules first.
+/// Collects the reasons that raise the tier, built-in rules first.
 fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Raised> {
     let rules = TierRules::new(bundle, policy);
     let mut raised = rules.of_changed_paths();
@@ -127,13 +127,13 @@ fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Raised> {
     raised
 }
 
-/// Tier rules for one change: those that are built in, and those of the policies.
+/// Tier rules for one change: the built-in ones and those of the policies.
 struct TierRules<'a> {
     bundle: &'a Bundle,
     built_in: &'static Guards<usize>,
     of_policy: Guards<usize>,
     policy: Vec<(&'a TierRule, &'a Layer)>,
-    /// Workspaces around this one, from whose roots paths are seen as well.
+    /// Enclosing workspaces, to whose roots paths are also relative.
     above: Above<'a>,
 }
 
@@ -157,7 +157,7 @@ impl<'a> TierRules<'a> {
         Self { bundle, built_in, of_policy, policy, above: bundle.above() }
     }
 
-    /// Rules that cover a changed path.
+    /// Returns the rules that cover a changed path.
     fn of_changed_paths(&self) -> Vec<Raised> {
         let changed = self.bundle.change().iter();
         let touched: Vec<Touched<'_>> = changed
@@ -180,7 +180,8 @@ impl<'a> TierRules<'a> {
         built_in.chain(of_policy).collect()
     }
 
-    /// Rules for paths below a new link: a link at the path of a directory replaces all of them by those of its target.
+    /// Returns the rules for paths below a new link: a link that replaces a directory replaces all of them
+    /// with those of its target.
     fn of_replaced_directories(&self) -> Vec<Raised> {
         let links = self.bundle.links().iter().map(|found| &found.path.0);
         let replaced = links.flat_map(|link| {
@@ -195,7 +196,7 @@ impl<'a> TierRules<'a> {
         replaced.collect()
     }
 
-    /// The built-in rule `of`, whose `guard` covers a path, and `more` paths.
+    /// Returns the tier of the built-in rule `of`, whose `guard` covers a path, and `more` further paths.
     fn built_in(
         &self,
         of: usize,
@@ -208,7 +209,7 @@ impl<'a> TierRules<'a> {
         Some((*tier, TierReason::BuiltIn { path, root, rule }, more))
     }
 
-    /// Like [`Self::built_in`], for a rule of a policy.
+    /// Returns the tier of a policy rule, as [`Self::built_in`] does.
     fn of_policy(
         &self,
         of: usize,
@@ -222,7 +223,8 @@ impl<'a> TierRules<'a> {
     }
 }
 
-/// Changes that need approval wherever they are: files with other names, files that everybody can write, links that lead out.
+/// Finds changes that need approval at any path: files with other hard links, world-writable files, links
+/// that point outside.
 fn facts(bundle: &Bundle) -> impl Iterator<Item = Raised> {
     let r3 = |reason, more: usize| (RiskTier::R3, reason, more);
     let linked = bundle.linked().split_first();
@@ -238,7 +240,7 @@ fn facts(bundle: &Bundle) -> impl Iterator<Item = Raised> {
     linked.into_iter().chain(opened).chain(outside)
 }
 
-/// Files by which a later command starts a program.
+/// Finds files by which a later command starts a program.
 fn triggers(bundle: &Bundle) -> impl Iterator<Item = Raised> {
     let raised = |path: &PathName, trigger| {
         (RiskTier::R3, TierReason::Trigger { path: path.clone(), trigger }, 0)
@@ -251,11 +253,11 @@ fn triggers(bundle: &Bundle) -> impl Iterator<Item = Raised> {
     found.chain(hook)
 }
 
-/// A path, what happens to it, and its spellings.
+/// Path, its effect, and its spellings.
 type Touched<'b> = (&'b RelPath, EffectKind, Spellings<'b>);
 
-/// Of each rule that speaks of any of it: the first path, by which guard, and of how many more. A rule speaks by
-/// any of its guards.
+/// Returns for each rule that matches: the first path, the matching guard, and the number of further paths. A
+/// rule matches if any of its guards does.
 fn spoken_of<'b, 'g>(
     guards: &'g Guards<usize>,
     touched: &[Touched<'b>],

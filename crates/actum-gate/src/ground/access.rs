@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One ground of an answer of access policies. In JSON as [`Ground`](super::Ground).
+/// Ground of an answer of access policies. In JSON it has the same form as [`Ground`](super::Ground).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum AccessGround {
-    /// No policy permits it.
+    /// No policy permits the change.
     NotPermitted,
-    /// A policy forbids it.
+    /// A policy forbids the change.
     Forbidden {
         /// Policy.
         policy: AccessPolicyName,
@@ -16,9 +16,9 @@ pub enum AccessGround {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// A policy permits it.
+    /// A policy permits the change.
     Permitted {
-        /// Approvals that it needs.
+        /// Number of required approvals.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         approvals: Option<u32>,
         /// Policy.
@@ -31,21 +31,21 @@ pub enum AccessGround {
     NotEvaluated {
         /// Policy.
         policy: AccessPolicyName,
-        /// Why not.
+        /// Reason why it cannot be evaluated.
         problem: EvaluationProblem,
     },
     /// Policies cannot be asked about the change.
     NotAsked {
-        /// Why not.
+        /// Reason why they cannot be asked.
         problem: RequestProblem,
     },
 }
 
-/// Name of an access policy: its id or, without one, its number in its file. A built-in one may have neither. Those with an
-/// id come first.
+/// Name of an access policy: its id or, without one, its number in its file. A built-in one may have neither.
+/// Policies with an id are sorted first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AccessPolicyName {
-    /// Number, counted from 1; absent where there is an id.
+    /// Number, counted from 1; absent if there is an id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<usize>,
     /// Id that its author gave.
@@ -56,43 +56,43 @@ pub struct AccessPolicyName {
     pub file: Option<String>,
 }
 
-/// Why a policy cannot be evaluated.
+/// Reason why a policy cannot be evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EvaluationProblem {
-    /// A number becomes too large.
+    /// A number overflows.
     Overflow,
-    /// It names an attribute of another user or workspace.
+    /// Policy names an attribute of another user or workspace.
     OtherEntity,
-    /// A function gets an argument that it does not take.
+    /// A function gets an argument that it does not accept.
     Function,
-    /// It is nested too deeply.
+    /// Policy is nested too deeply.
     TooDeep,
-    /// A value is of another type.
+    /// A value is of the wrong type.
     Type,
 }
 
-/// Why policies cannot be asked about a change; it is denied then.
+/// Reason why policies cannot be asked about a change, which is then denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestProblem {
-    /// There is no such tier.
+    /// Unknown tier.
     Tier(u8),
-    /// It has more paths than policies can be asked about.
+    /// More paths than policies can be asked about.
     Paths {
-        /// How many.
+        /// Number of paths.
         count: usize,
-        /// How many there can be.
+        /// Maximum number.
         max: usize,
     },
-    /// More than a policy can count to.
+    /// Number beyond the range of a policy.
     Count {
-        /// What is counted.
+        /// Counted items.
         what: Counted,
-        /// How many.
+        /// Number of items.
         count: u64,
     },
-    /// The request does not match the schema, which would be a defect of actum.
+    /// The request does not match the schema, which would be a bug in actum.
     Schema,
 }
 
@@ -108,14 +108,14 @@ pub enum Counted {
     Deletes,
 }
 
-/// Why access policies cannot be asked.
+/// Reason why access policies cannot be evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccessUnknownKind {
-    /// This program does not know Cedar.
+    /// This program was built without Cedar.
     NoCedar,
-    /// They cannot be read.
+    /// Policies cannot be read.
     Unreadable,
-    /// A path is too long to be seen from a root around the workspace.
+    /// A path is too long as seen from an enclosing root.
     PathTooLong,
 }

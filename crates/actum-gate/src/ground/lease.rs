@@ -9,71 +9,71 @@ use actum_record::lease::{AgentName, Capability, TaskName};
 use actum_record::ledger::TenantId;
 use serde::{Deserialize, Serialize};
 
-/// Term of a lease that a request does not meet. In JSON as [`Ground`](super::Ground).
+/// Term of a lease that a request does not meet. In JSON it has the same form as [`Ground`](super::Ground).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum LeaseProblem {
-    /// The ledger does not record that it was granted.
+    /// The ledger has no record of the grant.
     NotGranted,
-    /// It was revoked.
+    /// Lease was revoked.
     Revoked,
-    /// It is for another tenant.
+    /// Lease for another tenant.
     OtherTenant {
-        /// Tenant that it is for.
+        /// Tenant of the lease.
         tenant: TenantId,
     },
-    /// It is for another agent.
+    /// Lease for another agent.
     OtherAgent {
-        /// Agent that it is for.
+        /// Agent of the lease.
         agent: AgentName,
         /// Agent of the request.
         asked: Option<String>,
     },
-    /// It is for another task.
+    /// Lease for another task.
     OtherTask {
-        /// Task that it is for.
+        /// Task of the lease.
         task: TaskName,
         /// Task of the request.
         asked: Option<TaskName>,
     },
-    /// It does not have the capability.
+    /// Lease without the capability.
     Capability {
         /// Capability that the request needs.
         asked: Capability,
     },
-    /// It does not count yet.
+    /// Lease is not valid yet.
     NotYetValid {
-        /// Time from which it counts.
+        /// Start of its validity.
         from: Timestamp,
     },
-    /// It counts no longer.
+    /// Lease has expired.
     Expired {
-        /// Time from which it no longer counts.
+        /// End of its validity.
         at: Timestamp,
     },
-    /// It has started as many runs as it can.
+    /// Lease has started its maximum number of runs.
     UsedUp {
-        /// Most runs that it can start.
+        /// Maximum number of runs.
         uses: u64,
     },
-    /// A path is in none of its base directories.
+    /// A path is outside its base directories.
     OutsideDirectories {
         /// Path in the workspace.
         path: PathName,
     },
-    /// A path is not in its scope.
+    /// A path is outside its scope.
     OutsideScope {
         /// Path in the workspace.
         path: PathName,
     },
-    /// A quota is exceeded, or a limit is missing that would hold it.
+    /// A quota is exceeded, or the limit that would enforce it is missing.
     Quota {
         /// Quota.
         quota: QuotaName,
-        /// Amount, or limit in force; absent where there is no limit.
+        /// Amount, or limit in force; absent if there is no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         asked: Option<u64>,
-        /// Most that the lease allows.
+        /// Maximum that the lease allows.
         max: u64,
     },
 }
@@ -95,7 +95,7 @@ pub enum QuotaName {
 }
 
 impl QuotaName {
-    /// What it limits, with its unit, for a sentence.
+    /// Describes the limited amount with its unit, for a sentence.
     fn description(self) -> &'static str {
         match self {
             Self::Files => "changed files",
@@ -108,7 +108,7 @@ impl QuotaName {
 }
 
 impl fmt::Display for LeaseProblem {
-    /// Completes a sentence whose subject is the block of the lease.
+    /// Completes a sentence whose subject is the lease block.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotGranted => f.write_str("was not granted according to this ledger"),

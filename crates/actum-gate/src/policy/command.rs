@@ -1,4 +1,4 @@
-//! Rules about commands as policies have them: `[[command]]`.
+//! Command rules of policies: `[[command]]`.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,21 +11,21 @@ use crate::command::{
     NarrowedRules, RuleArgument, RuleDecision,
 };
 
-/// The longest reason of a rule, in bytes; it stands in receipts.
+/// Maximum length of a rule's reason, in bytes; receipts contain it.
 const REASON_BYTES_MAX: usize = 1000;
 
-/// What one file says about commands.
+/// Command rules of one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayerCommands {
-    /// Rules that count in full.
+    /// Rules that fully apply.
     pub rules: CommandRules,
-    /// Rules of which only what they hold back counts: those of a workspace that is not trusted.
+    /// Rules of which only the restrictions apply: those of an untrusted workspace.
     pub narrowing: CommandRules,
 }
 
 impl LayerCommands {
-    /// From now on only what they hold back counts; told is what else they said.
+    /// Drops the allowing rules, and returns their number if there are any.
     pub(super) fn narrow(&mut self) -> Option<Ignored> {
         let rules = std::mem::take(&mut self.rules);
         let all = rules.rules().count();
@@ -36,14 +36,14 @@ impl LayerCommands {
 }
 
 impl Policy {
-    /// Whether a command may run, and which rule of which file says so; it may not where no rule
-    /// that counts in full speaks of it.
+    /// Judges whether a command may run, and reports the rule and its policy. A command is denied if no fully
+    /// applying rule matches it.
     pub fn judge_command(&self, line: &CommandLine) -> CommandJudgement {
         self.named(self.command_rules().judge(line))
     }
 
-    /// What rules hold against a command of which all effects are captured, and which file says so; nothing
-    /// where they hold nothing against it.
+    /// Returns the restriction of a command whose effects are all captured, with its policy; `None` if no
+    /// rule restricts it.
     pub fn restrain_command(&self, line: &CommandLine) -> Option<CommandJudgement> {
         self.command_rules().restraint(line).map(|judgement| self.named(judgement))
     }
@@ -68,7 +68,7 @@ impl Policy {
     }
 }
 
-/// The rules of a file, each of which says what it claims.
+/// Reads the rules of a file, each checked against its examples.
 pub(super) fn rules(root: &Table<'_>) -> Result<CommandRules, PolicyFileError> {
     let tables = root.tables("command")?;
     let too_many = || PolicyFileError::TooMany { kind: "[[command]]", rules: tables.len() };
@@ -100,7 +100,7 @@ fn rule(table: &Table<'_>) -> Result<CommandRule, Diagnostic> {
     })
 }
 
-/// One argument, or several of which the command has one.
+/// Reads one argument, or several alternatives.
 fn argument(place: &Value<'_>) -> Result<RuleArgument, Diagnostic> {
     if !place.is_list() {
         return Ok(place.text("an argument, which is a text, or a list of them")?.into());
@@ -126,9 +126,9 @@ fn reason(value: &Value<'_>) -> Result<String, Diagnostic> {
     }
 }
 
-/// What is wrong with a rule, at the key that says it.
+/// Builds the diagnostic of a rule, at the key with the problem.
 fn mistake(table: &Table<'_>, problem: &CommandRuleProblem) -> Diagnostic {
-    // Of examples the very one, in whichever list it is.
+    // Point to the very example, in whichever list it is.
     let example = |key, found: &str| {
         let is_it = |it: &Value<'_>| match it.text("")? == found {
             true => Err(it.unusable(problem)),

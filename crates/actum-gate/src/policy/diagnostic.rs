@@ -1,69 +1,68 @@
-//! What is wrong with a file that a person wrote in TOML, in the words of the documentation.
+//! Diagnostics of a user's TOML file, in the terms of the documentation.
 //!
-//! No message repeats what stands under `credentials`: who puts a secret there by mistake does not find it
-//! again in a log.
+//! No message repeats a value under `credentials`, so that a secret put there by mistake does not appear in a log.
 
 use actum_core::path::{Cut, Harmless};
 use toml::de::DeValue;
 
-/// How much of a key or a value a message shows, in bytes.
+/// Maximum length of a key or a value in a message, in bytes.
 const SHOWN_BYTES_MAX: usize = 80;
 
-/// Something that is wrong with a file, and where.
+/// Problem of a file with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}{}: {problem}", behind_line(*.column))]
 pub struct Diagnostic {
-    /// The line, counted from 1.
+    /// Line, counted from 1.
     pub line: u64,
-    /// The column, counted from 1 in characters, where the line alone would not tell the place.
+    /// Column, counted from 1 in characters, if the line alone does not identify the position.
     pub column: Option<u64>,
-    /// What is wrong.
+    /// Problem.
     pub problem: MistakeProblem,
 }
 
-/// What is wrong with a file.
+/// Problem of a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MistakeProblem {
-    /// It is no TOML.
+    /// Not TOML.
     #[error("{words}")]
     NoToml {
-        /// In which way.
+        /// Description of the syntax error.
         words: String,
     },
-    /// Something else than a key can have.
+    /// Value of the wrong kind.
     #[error("{key} must be {expected}, and is {found}")]
     Other {
-        /// The key, as a message names it.
+        /// Key, as shown in a message.
         key: String,
-        /// What it can be.
+        /// Expected value.
         expected: String,
-        /// What it is.
+        /// Value found.
         found: String,
     },
-    /// A text that says nothing that is known.
+    /// Text that cannot be used.
     #[error("{key} cannot be used: {why}")]
     Unusable {
-        /// The key, as a message names it.
+        /// Key, as shown in a message.
         key: String,
-        /// Why.
+        /// Reason.
         why: String,
     },
-    /// A key that nobody reads.
+    /// Unknown key.
     #[error("{} is not known{}; there {}", unknown(table, key.as_deref()), meant(key.as_deref(), known), these(known))]
     Unknown {
-        /// The table that it stands in; empty for the file itself.
+        /// Table of the key; empty for the file itself.
         table: String,
-        /// The key, where it may be shown.
+        /// Key, if it may be shown.
         key: Option<String>,
-        /// Those that are read.
+        /// Known keys.
         known: &'static [&'static str],
     },
-    /// A key that must be there.
+    /// Missing key.
     #[error("`{table}` has no `{key}`")]
     Missing {
-        /// The table.
+        /// Table.
         table: String,
-        /// The key.
+        /// Key.
         key: &'static str,
     },
 }
@@ -87,7 +86,7 @@ fn these(known: &[&str]) -> String {
     }
 }
 
-/// The key that is meant, where one is almost the same.
+/// Suggests a known key with a similar spelling.
 fn meant(key: Option<&str>, known: &[&str]) -> String {
     let key = key.unwrap_or_default().to_lowercase().replace('-', "_");
     let distance = |it: &&&str| strsim::damerau_levenshtein(&key, it);
@@ -96,19 +95,19 @@ fn meant(key: Option<&str>, known: &[&str]) -> String {
     nearest.map_or(String::new(), |nearest| format!(", perhaps `{nearest}` is meant"))
 }
 
-/// "`a`, `b` or `c`".
+/// Formats a list as "`a`, `b` or `c`".
 pub(super) fn listed<'w>(words: impl Iterator<Item = &'w str>, last: &str) -> String {
     let mut words: Vec<String> = words.map(|word| format!("`{word}`")).collect();
     let end = words.pop().unwrap_or_default();
     if words.is_empty() { end } else { format!("{} {last} {end}", words.join(", ")) }
 }
 
-/// A text from the file, as a message shows it.
+/// Formats a text of the file for a message.
 pub(super) fn shown(text: &str) -> String {
     Cut(text.as_bytes(), SHOWN_BYTES_MAX).to_string()
 }
 
-/// What a value is, in a word.
+/// Describes the kind of a value.
 pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a text",
@@ -122,7 +121,7 @@ pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-/// What the parser found, in words; `place` is the text that it speaks of, which is not repeated.
+/// Reports the parser's error; `place` is the text that it refers to, which is not repeated.
 pub(super) fn no_toml(message: &str, place: &str) -> MistakeProblem {
     let found = message.split(", expected ").next().unwrap_or_default();
     let of_unicode = message.ends_with("unicode hexadecimal value");

@@ -7,39 +7,39 @@ use super::written::Value;
 use super::{Diagnostic, Policy};
 use crate::spelling::{Guard, Spellings};
 
-/// Why the operator's policy cannot except a path.
+/// Reason why the operator's policy cannot exclude a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoException {
-    /// Exceptions are exact paths.
+    /// Pattern instead of an exact path.
     #[error("it is a pattern; an exception is the exact path of one file")]
     Pattern,
-    /// Another profile than `interactive` is in force.
+    /// Profile other than `interactive`.
     #[error("the profile `{profile}` has no exceptions; they are for `interactive` alone")]
     Profile {
-        /// The profile.
+        /// Profile in force.
         profile: Profile,
     },
-    /// The path decides over changes, or over what takes them back.
+    /// Path that decides about changes, or about their undo.
     #[error("`{rule}`, {group}, has no exceptions: a change there could let any other change pass")]
     Decides {
-        /// The built-in rule.
+        /// Built-in rule.
         rule: PathRule,
-        /// The group of the rule.
+        /// Group of the rule.
         group: &'static str,
     },
-    /// No built-in rule of the profile protects it.
+    /// Path that no built-in rule of the profile protects.
     #[error("no built-in rule of the profile `interactive` protects it")]
     NotProtected,
-    /// A rule that a policy states itself protects it.
+    /// Path that a rule of a policy itself protects.
     #[error("`{rule}` under `protected.paths` protects it as well; narrow that rule instead")]
     OwnRule {
-        /// The rule.
+        /// Rule of the policy.
         rule: PathRule,
     },
 }
 
 impl Policy {
-    /// Checks whether the operator's policy could except a path.
+    /// Checks whether the operator's policy could exclude a path.
     ///
     /// # Errors
     /// [`NoException`].
@@ -51,7 +51,7 @@ impl Policy {
     }
 }
 
-/// Reads one exception of a file that protects these paths besides.
+/// Reads one exception of a file whose own rules also protect these paths.
 pub(super) fn read(value: &Value<'_>, own: &[PathRule]) -> Result<RelPath, Diagnostic> {
     let text = value.text("a path, which is a text")?;
     let path = RelPath::new(text).map_err(|error| value.unusable(&error))?;

@@ -1,4 +1,4 @@
-//! What an operator expects of the policy in force: changes and commands, and what should be said of each.
+//! Policy tests: an operator's expected decisions for changes and commands under the policy in force.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +13,11 @@ use crate::command::CommandLine;
 use crate::decision::{Case, Decision, GateDecision, TriggerFound, Verdict};
 use crate::gate_name::GateName;
 
-/// The most cases of one file.
+/// Maximum number of cases in one file.
 const CASES_MAX: usize = 10_000;
-/// The longest name of a case or an agent, in bytes.
+/// Maximum length of the name of a case or an agent, in bytes.
 const NAME_BYTES_MAX: usize = 200;
-/// What a case can do to a path.
+/// Effects that a case can have on a path.
 const EFFECTS: [EffectKind; 5] = [
     EffectKind::Created,
     EffectKind::Modified,
@@ -25,27 +25,27 @@ const EFFECTS: [EffectKind; 5] = [
     EffectKind::Renamed,
     EffectKind::Mode,
 ];
-/// What stands between the old path and the new one.
+/// Separator between the old path and the new one.
 const ARROW: &str = " -> ";
 
-/// A file of expectations, of which there is at least one.
+/// Test file with at least one case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyTest {
     cases: Vec<ExpectedCase>,
 }
 
-/// A change or a command, and what the gates should say of it.
+/// Change or command, and the expected decision of the gates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpectedCase {
-    /// The line that it begins in, counted from 1.
+    /// Line on which it begins, counted from 1.
     pub line: u64,
-    /// What it is called.
+    /// Name of the case.
     pub name: String,
-    /// What all gates together should say.
+    /// Expected verdict of all gates together.
     pub verdict: Verdict,
-    /// The tier that it should be of, where that is said.
+    /// Expected tier, if set.
     pub tier: Option<RiskTier>,
-    /// The gate that should be the first to refuse it, where that is said.
+    /// Gate that should be the first to refuse it, if set.
     pub gate: Option<GateName>,
     agent: Option<String>,
     declared: Option<RiskTier>,
@@ -53,31 +53,31 @@ pub struct ExpectedCase {
     command: Option<CommandLine>,
 }
 
-/// A file that tests nothing.
+/// Error of an invalid test file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyTestError {
-    /// It is longer than a policy may be.
+    /// Larger than a policy may be.
     #[error("it is more than {POLICY_BYTES_MAX} bytes long; write several files")]
     TooLong,
-    /// It is no text.
+    /// Not UTF-8 text.
     #[error("it is no UTF-8 text")]
     NoText,
-    /// It is no TOML, or says what no case says.
+    /// Not TOML, or not a valid case.
     #[error(transparent)]
     Malformed(#[from] Diagnostic),
-    /// It cannot fail.
+    /// No case, so the test could not fail.
     #[error("it has no `[[case]]`, so it could not fail")]
     NoCase,
-    /// It has too many cases.
+    /// Too many cases.
     #[error("it has {cases} cases, and {CASES_MAX} is the most; write several files")]
     TooMany {
-        /// How many.
+        /// Number of cases.
         cases: usize,
     },
 }
 
 impl PolicyTest {
-    /// The most bytes that are read of a file.
+    /// Maximum number of bytes that are read of a file.
     pub const BYTES_MAX: u64 = POLICY_BYTES_MAX;
 
     /// Reads a file.
@@ -102,14 +102,15 @@ impl PolicyTest {
         Ok(Self { cases: cases.iter().map(case).collect::<Result<_, _>>()? })
     }
 
-    /// All cases, in their order.
+    /// Returns all cases, in order.
     pub fn cases(&self) -> &[ExpectedCase] {
         &self.cases
     }
 }
 
 impl ExpectedCase {
-    /// The case, asked for as in `asked`, of which the change does not count, and the agent where this names one.
+    /// Makes the case with the request of `asked`. Its change is replaced, and so is its agent if this case
+    /// names one.
     pub fn case(&self, asked: &Case) -> Case {
         let (declared, change) = (self.declared, self.change.clone());
         let commands = self.command.iter().cloned().collect();
@@ -119,7 +120,7 @@ impl ExpectedCase {
         Case { actor, declared, change, commands, triggers, ..asked.clone() }
     }
 
-    /// Whether they say what was expected.
+    /// Returns true if the decision is the expected one.
     pub fn holds(&self, decision: &Decision) -> bool {
         let first = decision.first_refusal().map(|gate| gate.gate);
         self.verdict == decision.verdict
@@ -127,8 +128,8 @@ impl ExpectedCase {
             && self.gate.is_none_or(|gate| first == Some(gate))
     }
 
-    /// The gate whose ground tells why it is as it is: the first that refuses or, where none does, the one
-    /// that was expected to, else that of the command or, without one, of the tier.
+    /// Returns the gate whose ground explains the decision. That is the first gate that refuses. If none
+    /// does, it is the expected gate, and otherwise the gate of the command or of the tier.
     pub fn telling<'d>(&self, decision: &'d Decision) -> Option<&'d GateDecision> {
         decision.first_refusal().or_else(|| {
             let of_kind = if self.command.is_some() { GateName::Commands } else { GateName::Tier };
@@ -138,7 +139,7 @@ impl ExpectedCase {
     }
 }
 
-/// The word for a verdict in a file, and in what is told of it.
+/// Returns the word for a verdict in a test file and in its report.
 pub fn expected_word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Allow => "allow",
@@ -159,7 +160,7 @@ fn case(table: &Table<'_>) -> Result<ExpectedCase, Diagnostic> {
     });
     let command = command.transpose()?;
     let change = match &command {
-        // What runs a command need not change anything.
+        // A case with a command need not change anything.
         Some(_) => table.get("change").map(|it| effects(&it)).transpose()?.unwrap_or_default(),
         None => effects(&table.need("change")?)?,
     };
@@ -198,7 +199,7 @@ fn name_in(value: &Value<'_>) -> Result<String, Diagnostic> {
     Ok(name.to_owned())
 }
 
-/// What a change does, in the order of a change that is really made.
+/// Reads the effects of a change, in the order of a real change.
 fn effects(change: &Value<'_>) -> Result<Vec<PathEffect>, Diagnostic> {
     let mut effects = change.list("effects, such as 'modified src/lib.rs'", effect)?;
     let touched: BTreeSet<_> = effects.iter().flat_map(PathEffect::paths).collect();
@@ -212,7 +213,7 @@ fn effects(change: &Value<'_>) -> Result<Vec<PathEffect>, Diagnostic> {
     Ok(effects)
 }
 
-/// An effect, in one line or as a table.
+/// Reads an effect, as one string or as a table.
 fn effect(value: &Value<'_>) -> Result<PathEffect, Diagnostic> {
     if let Some(table) = value.table() {
         return effect_of(&table);

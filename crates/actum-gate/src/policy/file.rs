@@ -1,4 +1,4 @@
-//! The file that a policy is written in: `actum.toml`.
+//! Policy file `actum.toml`.
 
 use std::collections::BTreeSet;
 
@@ -21,19 +21,19 @@ use super::written::{Secret, Table, Text, Value};
 use super::{Layer, LayerCommands, Source, command, ledger, retention};
 use crate::command::CommandRules;
 
-/// The longest file, in bytes.
+/// Maximum size of a file, in bytes.
 pub const POLICY_BYTES_MAX: u64 = 1 << 20;
-/// The most rules of each kind in one file.
+/// Maximum number of rules of each kind in one file.
 pub(super) const RULES_MAX: usize = 10_000;
-/// The version of the file that this program knows.
+/// Version of the file format that this program knows.
 const VERSION: i64 = 1;
-/// The most paths of one rule about tiers.
+/// Maximum number of paths in one tier rule.
 const RULE_PATHS_MAX: usize = 200;
-/// The most examples of one rule, of each kind.
+/// Maximum number of examples of each kind in one tier rule.
 const EXAMPLES_MAX: usize = 20;
-/// The longest reason of a rule, in bytes; it stands in receipts.
+/// Maximum length of a rule's reason, in bytes; receipts contain it.
 const WHY_BYTES_MAX: usize = 1000;
-/// What a rule can be about.
+/// Effects that a rule can have.
 const EFFECTS: [EffectKind; 8] = [
     EffectKind::Created,
     EffectKind::Modified,
@@ -45,10 +45,10 @@ const EFFECTS: [EffectKind; 8] = [
     EffectKind::DirectoryRemoved,
 ];
 
-/// What one file says.
+/// Content of one policy file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyFile {
-    /// The profile that it chooses.
+    /// Profile, if set.
     pub profile: Option<Profile>,
     protected: Vec<PathRule>,
     /// Exact paths that built-in rules do not protect.
@@ -58,105 +58,105 @@ pub struct PolicyFile {
     tiers: Vec<TierRule>,
     commands: CommandRules,
     pub(super) credentials: Vec<Digest>,
-    /// The command that tells the operator of a plan that waits, with its arguments.
+    /// Command that notifies the operator of a pending plan, with its arguments.
     pub notify: Option<Vec<String>>,
-    /// What commands may see and pass through besides.
+    /// Additional sandbox permissions of commands.
     pub sandbox: SandboxAllowance,
-    /// Whether the code of plugin packages may be run.
+    /// Permission to run the code of plugin packages.
     pub plugins: PluginAllowance,
-    /// Absolute paths of directories in which a workspace may be made although programs act on what they hold.
+    /// Absolute paths of directories in which a workspace may be created even though programs act on their content.
     pub roots: Vec<String>,
-    /// History that is kept.
+    /// History to keep.
     pub retention: Option<Retention>,
-    /// The most bytes of the ledger before it takes nothing new.
+    /// Maximum size of the ledger in bytes; a full ledger accepts no new entries.
     pub ledger_bytes: Option<u64>,
-    /// Task envelopes that are accepted.
+    /// Accepted task envelopes.
     pub task_envelopes: TaskEnvelopes,
-    /// Requests that need a lease.
+    /// Kinds of requests that need a lease.
     lease: BTreeSet<LeasedWork>,
-    /// Absolute paths of the directories in which file tasks act (FE-6).
+    /// Absolute paths of the directories for file tasks (FE-6).
     pub base_directories: Vec<String>,
     /// Pipelines that task plans may run.
     pub pipelines: Vec<DeclaredPipeline>,
     /// Library and limits of SQL steps.
     pub sql: SqlSettings,
-    /// Rows that the SQL steps of a plan may change without an approval; no limit if absent.
+    /// Maximum number of rows that the SQL steps of a plan may change without an approval; no limit if absent.
     sql_rows: Option<u64>,
 }
 
-/// A file that is no policy.
+/// Error of an invalid policy file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyFileError {
-    /// It is longer than [`POLICY_BYTES_MAX`].
-    #[error("it is {bytes} bytes long, and a policy has at most {POLICY_BYTES_MAX}")]
+    /// Larger than [`POLICY_BYTES_MAX`].
+    #[error("it is {bytes} bytes long, but a policy may have at most {POLICY_BYTES_MAX}")]
     TooLong {
-        /// Its length.
+        /// Size of the file.
         bytes: u64,
     },
-    /// It is no text.
+    /// Not UTF-8 text.
     #[error("it is no UTF-8 text")]
     NoText,
-    /// It is no TOML, or says what no policy says.
+    /// Not TOML, or not a valid policy.
     #[error(transparent)]
     Malformed(#[from] Diagnostic),
-    /// It does not say which version it is.
+    /// Missing version.
     #[error("it does not say its version; begin it with `version = {VERSION}`")]
     NoVersion,
-    /// It is of a later version, whose rules this program would overlook.
+    /// Later version, whose rules this program would overlook.
     #[error(
         "it is of version {version}, and this program knows version {VERSION}; a newer actum reads it"
     )]
     Newer {
-        /// Its version.
+        /// Version of the file.
         version: i64,
     },
-    /// There is no such version.
+    /// Version that does not exist.
     #[error("there is no version {version}; this program knows version {VERSION}")]
     NoSuchVersion {
-        /// Its version.
+        /// Version of the file.
         version: i64,
     },
-    /// It has too many rules.
+    /// Too many rules.
     #[error("it has {rules} rules under `{kind}`, and {RULES_MAX} is the most")]
     TooMany {
-        /// Where they stand.
+        /// Key of the rules.
         kind: &'static str,
-        /// How many.
+        /// Number of rules.
         rules: usize,
     },
-    /// A limit that no document can hold.
-    #[error("the limit {limit} is beyond {COUNT_MAX}; leave it out where there is none")]
+    /// Limit that no document can hold.
+    #[error("the limit {limit} is beyond {COUNT_MAX}; leave it out for no limit")]
     Limit {
-        /// The limit.
+        /// Value of the limit.
         limit: u64,
     },
-    /// A rule that speaks of nothing.
+    /// Tier rule without a path.
     #[error("the rule {number} under `[[tier]]` names no path")]
     NoPaths {
-        /// Which rule, counted from 1.
+        /// Number of the rule, counted from 1.
         number: usize,
     },
-    /// A person who is asked would not know why.
+    /// Tier rule without a valid reason, which an approver needs.
     #[error("the rule {number} under `[[tier]]` does not say `why` in 1 to {WHY_BYTES_MAX} bytes")]
     NoWhy {
-        /// Which rule, counted from 1.
+        /// Number of the rule, counted from 1.
         number: usize,
     },
-    /// More than anybody reads, and than can be tried in a moment.
+    /// Tier rule that is too long to read, or to check quickly.
     #[error(
         "the rule {number} under `[[tier]]` is too long: it has at most {RULE_PATHS_MAX} paths, and \
          {EXAMPLES_MAX} examples of each kind; write several rules"
     )]
     LongRule {
-        /// Which rule, counted from 1.
+        /// Number of the rule, counted from 1.
         number: usize,
     },
-    /// An example that is not as it says.
-    #[error("the rule {number} under `[[tier]]` is not what its examples say: {problem}")]
+    /// Tier rule that does not match its examples.
+    #[error("the rule {number} under `[[tier]]` does not match its examples: {problem}")]
     Example {
-        /// Which rule, counted from 1.
+        /// Number of the rule, counted from 1.
         number: usize,
-        /// The example.
+        /// Problem of the example.
         problem: ExampleError,
     },
 }
@@ -165,7 +165,7 @@ impl PolicyFile {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`PolicyFileError`]; nothing of such a file counts, and nothing may be done under it.
+    /// [`PolicyFileError`]. No part of such a file applies, and nothing may be done under it.
     pub fn read(bytes: &[u8]) -> Result<Self, PolicyFileError> {
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         if length > POLICY_BYTES_MAX {
@@ -175,7 +175,7 @@ impl PolicyFile {
         let text = Text::new(text);
         let parsed = text.parse()?;
         let root = text.root(&parsed);
-        // A newer version may say what this one takes for a mistake.
+        // Check the version first: a newer one may allow what this one rejects.
         match root.get("version").map(|version| version.whole()).transpose()? {
             None => return Err(PolicyFileError::NoVersion),
             Some(VERSION) => {}
@@ -289,7 +289,7 @@ impl PolicyFile {
         })
     }
 
-    /// One that says nothing.
+    /// Returns a policy file without any setting.
     pub(super) fn empty() -> Self {
         Self {
             profile: None,
@@ -315,8 +315,7 @@ impl PolicyFile {
         }
     }
 
-    /// The layer of what it says beside the profile.
-    /// Keys that loosen the rules in force without a policy.
+    /// Returns the keys that loosen the rules that apply without a policy.
     pub fn loosening(&self) -> impl Iterator<Item = &'static str> {
         let is_weaker = |profile: Profile| !profile.protects_all_of(Profile::default());
         let is_shorter = |kept: Retention| kept.longer(Retention::default()) != kept;
@@ -343,14 +342,14 @@ fn workspaces(table: Option<Table<'_>>) -> Result<Vec<String>, Diagnostic> {
     Ok(table.list("roots", "paths", absolute)?.unwrap_or_default())
 }
 
-/// Base directories of file tasks.
+/// Reads the base directories of file tasks.
 fn base_directories(table: Option<Table<'_>>) -> Result<Vec<String>, Diagnostic> {
     let Some(table) = table else { return Ok(Vec::new()) };
     table.only(&["base_directories"], Secret::No)?;
     Ok(table.list("base_directories", "paths", absolute)?.unwrap_or_default())
 }
 
-/// An absolute path that is not `/`.
+/// Reads an absolute path other than `/`.
 pub(super) fn absolute(value: &Value<'_>) -> Result<String, Diagnostic> {
     match value.text("a path, which is a text")? {
         path if path.starts_with('/') && path.len() > 1 => Ok(path.to_owned()),
@@ -362,7 +361,7 @@ fn patterns(table: &Table<'_>, key: &str) -> Result<Option<Vec<PathRule>>, Diagn
     table.list(key, "patterns", Value::pattern)
 }
 
-/// Profile, rules and exceptions.
+/// Profile, protected path rules and exceptions.
 type Protected = (Option<Profile>, Vec<PathRule>, Vec<RelPath>);
 
 fn protected(table: Option<Table<'_>>) -> Result<Protected, Diagnostic> {
@@ -413,7 +412,7 @@ fn tier(table: &Table<'_>) -> Result<TierRule, Diagnostic> {
     })
 }
 
-/// A command that is found by where it is, not by a search that its caller could lead elsewhere.
+/// Reads a command with an absolute path, so that its caller cannot redirect a search for it.
 fn notify(table: Option<Table<'_>>) -> Result<Option<Vec<String>>, Diagnostic> {
     let Some(table) = table else { return Ok(None) };
     table.only(&["notify"], Secret::No)?;
@@ -429,8 +428,8 @@ fn notify(table: Option<Table<'_>>) -> Result<Option<Vec<String>>, Diagnostic> {
     }
 }
 
-/// Of what looks like a digest and is none nothing is told: who pastes the secret itself is not to find it
-/// in a log.
+/// Reads digests. A text that is not a digest is not repeated in the message, so that a secret pasted by
+/// mistake does not appear in a log.
 fn credentials(table: Option<Table<'_>>) -> Result<Vec<Digest>, Diagnostic> {
     let Some(table) = table else { return Ok(Vec::new()) };
     table.only(&["allow"], Secret::Perhaps)?;

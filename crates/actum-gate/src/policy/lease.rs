@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::diagnostic::Diagnostic;
 use super::written::{Secret, Table};
 
-/// Kind of requests that a policy can require a lease for. File tasks always need one (FE-17).
+/// Kind of requests for which a policy can require a lease. File tasks always need one (FE-17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeasedWork {
@@ -24,7 +24,7 @@ pub enum LeasedWork {
 impl LeasedWork {
     const ALL: [Self; 4] = [Self::Apply, Self::Exec, Self::Action, Self::Task];
 
-    /// Word in a policy.
+    /// Returns the word used in a policy.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Apply => "apply",
@@ -34,7 +34,7 @@ impl LeasedWork {
         }
     }
 
-    /// Kind of the requests of an entry point; `None` for one that this version does not know.
+    /// Returns the kind of requests of an entry point; `None` for an unknown one.
     fn of_door(door: &str) -> Option<Self> {
         Some(match door {
             "library" | "command line" => Self::Apply,
@@ -45,8 +45,8 @@ impl LeasedWork {
         })
     }
 
-    /// Whether a policy with these requirements requires a lease at an entry point. An unknown entry point needs one
-    /// where any does.
+    /// Returns true if a policy with these requirements requires a lease at an entry point. An unknown entry
+    /// point needs one if any does.
     pub(crate) fn is_required(required: &BTreeSet<Self>, door: &str) -> bool {
         Self::of_door(door).map_or(!required.is_empty(), |work| required.contains(&work))
     }

@@ -1,9 +1,9 @@
-//! How large a ledger may become: `[ledger]`.
+//! Size limit of a ledger: `[ledger]`.
 
 use super::diagnostic::Diagnostic;
 use super::written::{Secret, Table};
 
-/// Reads the table; `None` where nothing is set.
+/// Reads the table; `None` if nothing is set.
 pub(super) fn read(table: Option<Table<'_>>) -> Result<Option<u64>, Diagnostic> {
     let Some(table) = table else { return Ok(None) };
     table.only(&["max_bytes"], Secret::No)?;

@@ -11,46 +11,46 @@ use serde::Serialize;
 use super::diagnostic::{Diagnostic, shown};
 use super::written::{Secret, Table, Value};
 
-/// Pipelines of one policy, at most.
+/// Maximum number of pipelines in one policy.
 const PIPELINES_MAX: usize = 1000;
-/// Steps of one pipeline, at most.
+/// Maximum number of steps in one pipeline.
 const STEPS_MAX: usize = 100;
-/// Arguments of one step, at most, the program included.
+/// Maximum number of arguments of one step, including the program.
 const ARGUMENTS_MAX: usize = 1000;
-/// Length of a name, in bytes, at most.
+/// Maximum length of a name, in bytes.
 const NAME_BYTES_MAX: usize = 100;
-/// Time of one run, in seconds, at most (seed 000, section 11.1).
+/// Maximum time of one run, in seconds (seed 000, section 11.1).
 const TIMEOUT_SECONDS_MAX: u64 = 3600;
-/// Length of a text parameter, in characters, where the policy sets none.
+/// Default maximum length of a text parameter, in characters.
 const TEXT_CHARS_DEFAULT: u64 = 200;
-/// Largest whole number that JSON holds exactly (RFC 8259, section 6); the digest of a declaration needs that.
+/// Largest integer that JSON holds exactly (RFC 8259, section 6), as the digest of a declaration requires.
 const WHOLE_MAX: u64 = (1 << 53) - 1;
-/// Length of a text parameter, in characters, at most.
+/// Maximum length of a text parameter, in characters.
 const TEXT_CHARS_MAX: u64 = 4096;
 
-/// A pipeline that the operator declares. A task plan names it and gives it parameters; it adds nothing to it.
+/// Pipeline declared by the operator. A task plan only names it and sets its parameters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeclaredPipeline {
     /// Name.
     pub name: String,
-    /// Steps, one after the other: each a program with its arguments, which no shell reads.
+    /// Steps in order: each a program with its arguments, without a shell.
     pub steps: Vec<Vec<Argument>>,
-    /// Marks a pipeline that reaches outside: its steps have the network of the host, run after the change of the plan is published,
-    /// and change nothing in the workspace.
+    /// True if the pipeline has external effects. Its steps have the network of the host, run after the
+    /// change of the plan is published, and change nothing in the workspace.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub external: bool,
-    /// Directory in which the steps start; none for the root of the workspace.
+    /// Directory in which the steps start; absent for the root of the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<RelPath>,
-    /// Names of variables that the steps get from outside, or `NAME=VALUE`.
+    /// Names of environment variables to pass to the steps, or `NAME=VALUE`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
-    /// Paths on which the result depends; none where it may depend on all.
+    /// Paths on which the result depends; absent if it may depend on all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Vec<PathRule>>,
     /// Paths that the steps may change.
     pub outputs: Vec<PathRule>,
-    /// Time of one run, where it is less than the plan allows.
+    /// Time limit of one run, if it is lower than that of the plan.
     #[serde(rename = "timeout_seconds", skip_serializing_if = "Option::is_none", with = "seconds")]
     pub timeout: Option<Duration>,
     /// Parameters by name.
@@ -58,62 +58,62 @@ pub struct DeclaredPipeline {
     pub parameters: BTreeMap<String, ParameterRule>,
 }
 
-/// An argument of a step.
+/// Argument of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Argument {
-    /// This text.
+    /// Literal text.
     Text(String),
-    /// The value of the parameter of this name, as the whole argument.
+    /// Value of the parameter with this name, as the whole argument.
     Parameter(String),
 }
 
-/// A parameter of a pipeline.
+/// Parameter of a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ParameterRule {
-    /// Values that it may have.
+    /// Allowed values.
     pub values: ParameterValues,
-    /// Value where the plan gives none; without it the plan has to give one.
+    /// Default value; without one the plan must set the parameter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
 }
 
-/// Values that a parameter may have.
+/// Allowed values of a parameter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParameterValues {
     /// One of these texts.
     OneOf(BTreeSet<String>),
-    /// A whole number from the first to the second.
+    /// Integer between the first and the second, inclusive.
     Whole(i64, i64),
-    /// A text of one line, with at most so many characters, that does not begin with `-`.
+    /// Text of one line with at most this number of characters, not starting with `-`.
     Text(u64),
 }
 
-/// Error in the parameters that a plan gives a pipeline.
+/// Error in the parameters that a plan sets for a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
-    /// The pipeline has no such parameter.
+    /// Unknown parameter.
     #[error("the pipeline `{pipeline}` has no parameter `{name}`{}", list(known))]
     Unknown {
         /// Pipeline.
         pipeline: String,
         /// Name.
         name: String,
-        /// Names that it has.
+        /// Known names.
         known: Vec<String>,
     },
-    /// A value is missing.
+    /// Missing value.
     #[error("the pipeline `{pipeline}` needs the parameter `{name}`, {wanted}")]
     Missing {
         /// Pipeline.
         pipeline: String,
         /// Name.
         name: String,
-        /// Values that it may have, in words.
+        /// Description of the allowed values.
         wanted: String,
     },
-    /// A value is not allowed.
+    /// Disallowed value.
     #[error(
         "the parameter `{name}` of the pipeline `{pipeline}` is {found}, and it has to be {wanted}"
     )]
@@ -122,9 +122,9 @@ pub enum ParameterError {
         pipeline: String,
         /// Name.
         name: String,
-        /// Its value, in words.
+        /// Description of the value.
         found: String,
-        /// Values that it may have, in words.
+        /// Description of the allowed values.
         wanted: String,
     },
 }
@@ -179,31 +179,31 @@ impl DeclaredPipeline {
         }
         let argument = |argument: &Argument| match argument {
             Argument::Text(text) => text.clone(),
-            // A step names only parameters that are declared.
+            // A step only names declared parameters.
             Argument::Parameter(name) => values.get(name.as_str()).cloned().unwrap_or_default(),
         };
         Ok(self.steps.iter().map(|step| step.iter().map(argument).collect()).collect())
     }
 
-    /// SHA-256 of the declaration, as canonical JSON.
+    /// Returns the SHA-256 of the declaration as canonical JSON.
     ///
     /// # Errors
-    /// `Number` where a number of it has no exact form in JSON.
+    /// `Number` if a number of it has no exact form in JSON.
     pub fn digest(&self) -> Result<Digest, CanonicalError> {
         Ok(Digest::of(&canonical::to_vec(self)?))
     }
 
-    /// Tests whether the steps may change a path.
+    /// Returns true if the steps may change a path.
     pub fn may_change(&self, path: &RelPath) -> bool {
         self.outputs.iter().any(|rule| rule.covers(path))
     }
 
-    /// Tests whether the result may depend on a path.
+    /// Returns true if the result may depend on a path.
     pub fn depends_on(&self, path: &RelPath) -> bool {
         self.inputs.as_ref().is_none_or(|inputs| inputs.iter().any(|rule| rule.covers(path)))
     }
 
-    /// Tests whether two pipelines cannot affect each other, judged by the literal prefixes of their patterns.
+    /// Returns true if two pipelines cannot affect each other, judging by the literal prefixes of their patterns.
     pub fn is_independent_of(&self, other: &Self) -> bool {
         let meets = |changed: &[PathRule], touched: &[PathRule]| {
             changed.iter().any(|one| touched.iter().any(|other| one.may_meet(other)))
@@ -375,7 +375,7 @@ impl ParameterValues {
     /// Reads a value of a plan.
     ///
     /// # Errors
-    /// The value in words, where it is not allowed.
+    /// Description of the value, if it is not allowed.
     fn read(&self, value: &Json<'_>) -> Result<String, String> {
         let text = match (self, &value.content) {
             (Self::Whole(..), Content::Number(number)) => (*number).to_owned(),
@@ -420,7 +420,7 @@ impl std::fmt::Display for ParameterValues {
     }
 }
 
-/// A name: letters, digits, `_` and `-`.
+/// Reads a name: letters, digits, `_` and `-`.
 fn name(value: &Value<'_>) -> Result<String, Diagnostic> {
     let text = value.text("a name, which is a text")?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
@@ -433,7 +433,7 @@ fn name(value: &Value<'_>) -> Result<String, Diagnostic> {
     }
 }
 
-/// A text that can be an argument of a program.
+/// Reads a text that can be an argument of a program.
 fn line<'t>(value: &Value<'t>) -> Result<&'t str, Diagnostic> {
     let text = value.text("a text")?;
     match text.contains('\0') {
@@ -442,7 +442,7 @@ fn line<'t>(value: &Value<'t>) -> Result<&'t str, Diagnostic> {
     }
 }
 
-/// An argument. `{name}` is the value of a parameter; within a longer text braces are braces.
+/// Reads an argument. `{name}` is the value of a parameter; inside a longer text, braces are literal.
 fn argument(
     value: &Value<'_>,
     parameters: &BTreeMap<String, ParameterRule>,
@@ -462,7 +462,7 @@ fn argument(
     }
 }
 
-/// A directory of the workspace; none for its root.
+/// Reads a directory of the workspace; `None` for its root.
 fn directory(value: &Value<'_>) -> Result<Option<RelPath>, Diagnostic> {
     match value.text("a directory, which is a text")? {
         "." => Ok(None),

@@ -1,24 +1,24 @@
-//! Whether the code of plugin packages may be run: `[plugins]` (AA-9).
+//! Permission to run the code of plugin packages: `[plugins]` (AA-9).
 
 use serde::Serialize;
 
 use super::diagnostic::Diagnostic;
 use super::written::{Secret, Table};
 
-/// What an operator lets plugin packages do. Only the operator's own policy can say it: who could write a
-/// workspace's policy, a plan or a package could else run code.
+/// Permissions of plugin packages. Only the operator's own policy can set them. Otherwise any process that
+/// can write a workspace policy, a plan or a package could run code.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct PluginAllowance {
-    /// Whether their code may be run, in a sandbox; `None` where nothing is said, which is no.
+    /// True if their code may run, in a sandbox; `None` if not set, which means false.
     #[serde(rename = "allowPluginCodeExecution", skip_serializing_if = "Option::is_none")]
     pub code_execution: Option<bool>,
 }
 
-/// The key, as the seed has it.
+/// Key, as spelled in the seed.
 const KEY: &str = "allowPluginCodeExecution";
 
 impl PluginAllowance {
-    /// Whether nothing is said.
+    /// Returns true if nothing is set.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -1,4 +1,4 @@
-//! Groups of paths that are protected, and the profiles that they belong to (D-5).
+//! Protected path groups, and the profiles that they belong to (D-5).
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -8,40 +8,40 @@ use serde::{Deserialize, Serialize};
 use super::tier_rule::BuiltInPaths;
 use crate::spelling::{Guard, Guards, Spellings};
 
-/// Which groups are protected in a project.
+/// Profile: the set of protected path groups in a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// Only what protects everything else, and secrets.
+    /// Only secrets, and the paths that all other protection depends on.
     Critical,
-    /// That, and what gives agents their orders or runs unasked. The default.
+    /// Critical paths, and those that instruct agents or run automatically. The default.
     #[default]
     Interactive,
-    /// What the task plans of the seed may not touch (EX-4).
+    /// Paths that task plans must not touch, as in the seed (EX-4).
     AgentExecutor,
 }
 
-/// Whether an operator's policy can except exact paths of a group.
+/// Permission of the operator's policy to exclude exact paths from a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exceptions {
-    /// In the profile `interactive`, and in no other.
+    /// In the profile `interactive` only.
     Interactive,
-    /// Never: a change of these would decide over other changes, or over what takes them back.
+    /// Never: these paths decide about other changes, or about their undo.
     Never,
 }
 
-/// Paths that are protected for one reason.
+/// Group of paths that are protected for the same reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProtectedGroup {
     /// Permanent id, which decisions record.
     pub id: &'static str,
-    /// Its name.
+    /// Display name.
     pub name: &'static str,
-    /// Where it is protected.
+    /// Profiles that protect the group.
     pub profiles: &'static [Profile],
-    /// Whether the operator can except a path of it.
+    /// Permission to exclude paths.
     pub exceptions: Exceptions,
-    /// The paths, in any spelling.
+    /// Paths, in any spelling.
     pub paths: BuiltInPaths,
 }
 
@@ -202,14 +202,15 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
     },
 ];
 
-/// Built-in rules of all groups that match a path, in their order.
+/// Returns the built-in rules of all groups that match a path, in order.
 pub(crate) fn groups_covering<'p>(
     path: &'p Spellings<'p>,
 ) -> impl Iterator<Item = &'static (Guard, &'static ProtectedGroup)> + 'p {
     guards().covering(path)
 }
 
-/// Built-in rules of all groups that name a path as a directory and may match below it (`PathRule::leads_below`).
+/// Returns the built-in rules of all groups that name a path as a directory and may match below it
+/// (`PathRule::leads_below`).
 pub(crate) fn groups_below<'p>(
     path: &'p Spellings<'p>,
 ) -> impl Iterator<Item = &'static (Guard, &'static ProtectedGroup)> + 'p {
@@ -225,10 +226,10 @@ fn guards() -> &'static Guards<&'static ProtectedGroup> {
 }
 
 impl Profile {
-    /// All of them.
+    /// All profiles.
     pub const ALL: [Self; 3] = [Self::Critical, Self::Interactive, Self::AgentExecutor];
 
-    /// The word for it.
+    /// Returns the word used in a policy.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Critical => "critical",
@@ -237,7 +238,7 @@ impl Profile {
         }
     }
 
-    /// Whether every group of `other` is one of its own.
+    /// Returns true if the profile has every group of `other`.
     pub fn protects_all_of(self, other: Self) -> bool {
         let others = PROTECTED_GROUPS.iter().filter(|group| group.profiles.contains(&other));
         others.into_iter().all(|group| group.profiles.contains(&self))

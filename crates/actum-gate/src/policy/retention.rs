@@ -5,7 +5,7 @@ use actum_record::ledger::Retention;
 use super::diagnostic::Diagnostic;
 use super::written::{Secret, Table};
 
-/// Reads the table; `None` where there is none.
+/// Reads the table; `None` if it is missing.
 pub(super) fn read(table: Option<Table<'_>>) -> Result<Option<Retention>, Diagnostic> {
     let Some(table) = table else { return Ok(None) };
     table.only(&["runs", "days"], Secret::No)?;

@@ -1,4 +1,4 @@
-//! What commands may see and pass through besides what every command may: `[sandbox]`.
+//! Additional sandbox permissions of commands: `[sandbox]`.
 
 use actum_core::RelPath;
 use serde::Serialize;
@@ -7,29 +7,29 @@ use super::diagnostic::Diagnostic;
 use super::file::absolute;
 use super::written::{Secret, Table, Value};
 
-/// What an operator lets commands do whose effects are captured. No gate judges it, and only the operator's own
-/// policy can say it: what is passed through is not part of any run.
+/// Additional permissions of commands whose effects are captured. No gate judges them, and only the
+/// operator's own policy can set them: changes in passed-through directories are not part of any run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct SandboxAllowance {
-    /// Absolute paths of what they may read besides.
+    /// Absolute paths that they may additionally read.
     pub read: Vec<String>,
-    /// Absolute paths of directories outside of any workspace that they may write to directly: what changes there is part
-    /// of no run.
+    /// Absolute paths of directories outside any workspace that they may write to directly. Changes there are
+    /// not part of a run.
     pub write: Vec<String>,
-    /// Absolute paths of what they may read and execute besides.
+    /// Absolute paths that they may additionally read and execute.
     pub exec: Vec<String>,
-    /// Names of variables that they get from outside, or `NAME=VALUE`.
+    /// Names of environment variables to pass to them, or `NAME=VALUE`.
     pub env: Vec<String>,
-    /// Directories of a workspace that are passed through: what commands change there is changed, and is part of
-    /// no run.
+    /// Directories of a workspace that are passed through: changes there take effect directly and are not
+    /// part of a run.
     pub caches: Vec<RelPath>,
-    /// Limits that they may be given above the default, each `NAME=AMOUNT` as on the command line.
+    /// Limits above the default that they may get, each `NAME=AMOUNT` as on the command line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,
 }
 
 impl SandboxAllowance {
-    /// Whether nothing is allowed besides.
+    /// Returns true if there are no additional permissions.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -57,7 +57,7 @@ impl SandboxAllowance {
     }
 }
 
-/// A variable of the environment: a name, or `NAME=VALUE`.
+/// Reads an environment variable: a name, or `NAME=VALUE`.
 pub(super) fn variable(value: &Value<'_>) -> Result<String, Diagnostic> {
     match value.text("a variable, which is a text")? {
         text if text.starts_with('=') || text.is_empty() || text.contains('\0') => {
@@ -71,6 +71,6 @@ pub(super) fn variable(value: &Value<'_>) -> Result<String, Diagnostic> {
 fn cache(value: &Value<'_>) -> Result<RelPath, Diagnostic> {
     let text = value.text("a directory, which is a text")?;
     let path = RelPath::new(text.strip_suffix('/').unwrap_or(text));
-    // The state of git and of actum is no such path.
+    // The state of git and of actum is not a valid path here.
     path.map_err(|error| value.unusable(&error))
 }

@@ -8,22 +8,22 @@ use super::diagnostic::{Diagnostic, shown};
 use super::file::absolute;
 use super::written::{Secret, Table, Value};
 
-/// Library and limits of SQL steps, as a policy sets them; `None` where it does not.
+/// Library and limits of SQL steps in a policy; `None` if unset.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct SqlSettings {
     /// Library that is loaded instead of the tested one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library: Option<PinnedLibrary>,
-    /// Size of a database, before and after a step, in bytes.
+    /// Maximum size of a database before and after a step, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
-    /// Memory of the engine, in bytes.
+    /// Memory limit of the engine, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// Size of the files that the engine writes when that memory is full, in bytes.
+    /// Maximum size of the files that the engine writes when its memory is full, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spill_bytes: Option<u64>,
-    /// Threads of the engine.
+    /// Number of threads of the engine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u64>,
 }
@@ -42,13 +42,13 @@ impl SqlSettings {
     pub const MAX_BYTES: u64 = 2 << 30;
     /// Default of [`Self::memory_bytes`]: 512 MiB.
     pub const MEMORY_BYTES: u64 = 512 << 20;
-    /// Least memory with which DuckDB opens a database: 192 MiB.
+    /// Minimum memory with which DuckDB opens a database: 192 MiB.
     pub const MEMORY_BYTES_MIN: u64 = 192 << 20;
     /// Default of [`Self::spill_bytes`]: 1 GiB.
     pub const SPILL_BYTES: u64 = 1 << 30;
-    /// Most bytes that each limit can be: 64 TiB.
+    /// Maximum of each limit in bytes: 64 TiB.
     pub const BYTES_MAX: u64 = 1 << 46;
-    /// Default of [`Self::threads`], and the most.
+    /// Default and maximum of [`Self::threads`].
     pub const THREADS: u64 = 4;
 
     /// Returns true if nothing is set.
@@ -56,22 +56,22 @@ impl SqlSettings {
         *self == Self::default()
     }
 
-    /// Size of a database in force, in bytes.
+    /// Returns the maximum size of a database in force, in bytes.
     pub fn database_bytes_max(&self) -> u64 {
         self.max_bytes.unwrap_or(Self::MAX_BYTES)
     }
 
-    /// Memory of the engine in force, in bytes.
+    /// Returns the memory limit of the engine in force, in bytes.
     pub fn memory_bytes_max(&self) -> u64 {
         self.memory_bytes.unwrap_or(Self::MEMORY_BYTES)
     }
 
-    /// Size of the spill files in force, in bytes.
+    /// Returns the maximum size of the spill files in force, in bytes.
     pub fn spill_bytes_max(&self) -> u64 {
         self.spill_bytes.unwrap_or(Self::SPILL_BYTES)
     }
 
-    /// Threads in force.
+    /// Returns the number of threads in force.
     pub fn threads_max(&self) -> u64 {
         self.threads.unwrap_or(Self::THREADS)
     }
@@ -94,7 +94,7 @@ impl SqlSettings {
         }
     }
 
-    /// Returns the settings as far as they tighten the defaults.
+    /// Returns the settings that tighten the defaults.
     #[must_use]
     pub fn held(&self) -> Self {
         self.limits_held()
@@ -115,7 +115,7 @@ impl SqlSettings {
         }
     }
 
-    /// Reads the table, and the rows above which a change needs approval.
+    /// Reads the table, and the number of rows above which a change needs approval.
     pub(super) fn read(table: Option<Table<'_>>) -> Result<(Self, Option<u64>), Diagnostic> {
         let Some(table) = table else { return Ok((Self::default(), None)) };
         table.only(

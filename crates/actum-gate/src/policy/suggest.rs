@@ -1,8 +1,8 @@
-//! Which rules would have let changes pass: the narrowest ones, as additions to the policies there are.
+//! Suggested rules that would let changes pass: the narrowest ones, as additions to the existing policies.
 //!
-//! Only what a file can widen by saying more is suggested: places where changes may be made, and how large they
-//! may be. What is denied by a rule, protected or of a high tier is so on purpose, and that a content is no secret
-//! nobody knows here.
+//! Suggestions only cover what a file can loosen by additional rules: allowed places and budgets. Paths that
+//! a rule denies, protected paths and high tiers are refused on purpose. Whether a content is a secret cannot
+//! be decided here.
 
 use std::collections::BTreeMap;
 
@@ -13,26 +13,26 @@ use actum_record::receipt::PathEffect;
 use super::{Layer, Policy, Source};
 use crate::decision::Bundle;
 
-/// What one file would have to say besides what it says.
+/// Addition to one policy file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Addition {
-    /// Whose file it is.
+    /// Source of the file.
     pub source: Source,
-    /// Where changes may be made, too.
+    /// Additionally allowed places.
     pub allow: Vec<PathRule>,
-    /// How large they may be.
+    /// Larger budget.
     pub budget: Budget,
 }
 
 impl Policy {
-    /// What the files would have to say for these changes, in their order; files that need say nothing
-    /// more are left out. Some may be refused all the same: who asks decides again.
+    /// Returns the additions that the files need for these changes, in order; files that need none are left
+    /// out. Some changes may still be refused: the caller decides again.
     pub fn additions<'b>(
         &self,
         changes: impl Iterator<Item = &'b Bundle> + Clone,
     ) -> Vec<Addition> {
         let mut found: BTreeMap<Source, Addition> = BTreeMap::new();
-        // Of an enclosing directory the rules are for another root.
+        // The rules of an enclosing directory are relative to another root.
         for layer in self
             .layers
             .iter()
@@ -64,7 +64,7 @@ impl Policy {
         found.into_values().collect()
     }
 
-    /// The same policy with these additions.
+    /// Returns the policy with these additions.
     #[must_use]
     pub fn with(mut self, additions: &[Addition]) -> Self {
         for addition in additions {
@@ -82,7 +82,7 @@ impl Policy {
 }
 
 impl Addition {
-    /// The lines for the file: each says what its key would hold besides what it holds.
+    /// Returns the lines for the file. Each lists what to add to its key.
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
         let mut put = |line: String| {
@@ -117,7 +117,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A text of TOML in which nothing has to be escaped, where it can be one.
+/// Formats a TOML string, without escapes if possible.
 fn literal(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_graphic() || c == ' ' || c.is_alphanumeric();
     if text.chars().all(|c| is_plain(c) && c != '\'') {
@@ -131,7 +131,7 @@ fn literal(text: &str) -> String {
     format!("\"{}\"", text.chars().map(escaped).collect::<String>())
 }
 
-/// What of a change lies in none of the places that a layer allows, and is denied by no rule of it.
+/// Returns the paths of a change that are outside the places that a layer allows, and that no rule of it denies.
 fn missing<'b>(layer: &'b Layer, bundle: &'b Bundle) -> impl Iterator<Item = &'b RelPath> {
     let files = bundle.change().iter().filter(|effect| effect.effect.is_of_file());
     files
@@ -139,7 +139,7 @@ fn missing<'b>(layer: &'b Layer, bundle: &'b Bundle) -> impl Iterator<Item = &'b
         .filter(|path| matches!(layer.scope.check(path), Err(ScopeError::NotAllowed { .. })))
 }
 
-/// Files and lines, as the gate of the budget counts them.
+/// Returns the number of files and lines, as the budget gate counts them.
 fn size(bundle: &Bundle) -> (u64, u64) {
     let files = bundle.change().iter().filter(|effect| effect.effect.is_of_file());
     files.fold((0, 0), |(files, loc), effect| {

@@ -1,23 +1,23 @@
-//! Task envelopes that `actum run` takes: `[tasks]` (EX-1).
+//! Task envelopes that `actum run` accepts: `[tasks]` (EX-1).
 
 use serde::Serialize;
 
 use super::diagnostic::Diagnostic;
 use super::written::{Secret, Table};
 
-/// Task envelopes that are accepted. Of several policies the strictest counts, which is the last.
+/// Accepted task envelopes. Of several policies the strictest applies, which is the last variant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskEnvelopes {
-    /// Every one that says `APPROVED`.
+    /// All envelopes with the status `APPROVED`.
     #[default]
     Any,
-    /// Those with an approval that an approval key signed.
+    /// Only envelopes with an approval signed by an approval key.
     Signed,
 }
 
 impl TaskEnvelopes {
-    /// Whether every envelope is accepted, as without a policy.
+    /// Returns true if every envelope is accepted, as without a policy.
     pub fn is_any(&self) -> bool {
         *self == Self::Any
     }

@@ -1,4 +1,4 @@
-//! What raises the risk tier of a change: rules of a policy, and those that are built in.
+//! Rules that raise the risk tier of a change, both of a policy and built in.
 
 use actum_core::path::Cut;
 use actum_core::{PathRule, RelPath, RiskTier};
@@ -7,56 +7,56 @@ use serde::{Deserialize, Serialize};
 
 use crate::spelling::GuardKind;
 
-/// A rule of a policy. It can only raise.
+/// Tier rule of a policy. It can only raise the tier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TierRule {
-    /// What the change is at least, if the rule speaks of something in it.
+    /// Minimum tier of a change that the rule matches.
     pub tier: RiskTier,
-    /// The paths that it speaks of, in any spelling.
+    /// Paths that the rule matches, in any spelling.
     pub paths: Vec<PathRule>,
-    /// What happens to them; anything, where nothing is named.
+    /// Effects that the rule matches; empty means any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<EffectKind>,
-    /// Why, for the person who is asked.
+    /// Reason, shown to the approver.
     pub why: String,
-    /// Paths that it speaks of.
+    /// Examples that the rule must match.
     #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
     pub matches: Vec<String>,
-    /// Paths that it does not speak of.
+    /// Examples that the rule must not match.
     #[serde(default, rename = "not_match", skip_serializing_if = "Vec::is_empty")]
     pub not_matches: Vec<String>,
 }
 
-/// Paths of a built-in rule, as [`PathRule`] reads them, compared with any spelling of a path, and examples of both
-/// sides.
+/// Paths of a built-in rule, as [`PathRule`] patterns that match any spelling, with matching and non-matching
+/// examples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltInPaths {
-    /// Directories: also a workspace inside of one is judged by the rule.
+    /// Directories: the rule also applies to a workspace inside one.
     pub directories: &'static [&'static str],
-    /// Files: a directory of such a name around a workspace is a coincidence.
+    /// Files: an enclosing directory with such a name does not matter.
     pub files: &'static [&'static str],
     /// Paths that the rule matches.
     pub matches: &'static [&'static str],
-    /// Similar paths that it does not match.
+    /// Similar paths that the rule does not match.
     pub not_matches: &'static [&'static str],
 }
 
-/// A rule that holds everywhere.
+/// Built-in rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltIn {
     /// Permanent id, which decisions record.
     pub id: &'static str,
-    /// What a change is at least.
+    /// Minimum tier of a change.
     pub tier: RiskTier,
-    /// The paths.
+    /// Paths.
     pub paths: BuiltInPaths,
-    /// Why.
+    /// Reason.
     pub why: &'static str,
 }
 
 impl BuiltInPaths {
-    /// All patterns, those of files first.
+    /// Returns all patterns, those of files first.
     pub fn patterns(&self) -> impl Iterator<Item = &'static str> {
         self.files.iter().chain(self.directories).copied()
     }
@@ -66,7 +66,7 @@ impl BuiltInPaths {
         files.chain(self.directories.iter().map(|&rule| (rule, GuardKind::Directory)))
     }
 
-    /// Panics where the rules cannot be read or the examples are not what they say.
+    /// Panics if a rule cannot be read, or an example is wrong.
     #[cfg(test)]
     pub(super) fn check(&self, name: &str) {
         let rules: Vec<_> = self.patterns().map(|rule| PathRule::new(rule).unwrap()).collect();
@@ -78,36 +78,36 @@ impl BuiltInPaths {
     }
 }
 
-/// An example of a rule that is not as it says.
+/// Error of a wrong example.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExampleError {
-    /// No path can be that.
-    #[error("the example `{}` is no path: {message}", Cut(example.as_bytes(), 200))]
+    /// Example that is not a path.
+    #[error("the example `{}` is not a path: {message}", Cut(example.as_bytes(), 200))]
     NoPath {
-        /// The example.
+        /// Example.
         example: String,
-        /// Why.
+        /// Reason.
         message: String,
     },
-    /// The rule does not speak of it.
+    /// Example in `match` that the rule does not match.
     #[error("the rule does not speak of `{}`, which stands under `match`", Cut(example.as_bytes(), 200))]
     NoMatch {
-        /// The example.
+        /// Example.
         example: String,
     },
-    /// The rule speaks of it.
+    /// Example in `not_match` that the rule matches.
     #[error("the rule speaks of `{}`, which stands under `not_match`", Cut(example.as_bytes(), 200))]
     Match {
-        /// The example.
+        /// Example.
         example: String,
     },
 }
 
 impl TierRule {
-    /// Sees to it that its examples are what they say.
+    /// Checks the examples of the rule.
     ///
     /// # Errors
-    /// [`ExampleError`] of the first that is not.
+    /// [`ExampleError`] of the first wrong one.
     pub fn check_examples(&self) -> Result<(), ExampleError> {
         check_examples(&self.paths, &self.matches, &self.not_matches)
     }
@@ -140,7 +140,7 @@ pub(crate) fn check_examples(
     Ok(())
 }
 
-/// What everybody's changes are judged by.
+/// Built-in rules, which apply to all changes.
 pub static BUILT_IN: [BuiltIn; 7] = [
     BuiltIn {
         id: "ci",

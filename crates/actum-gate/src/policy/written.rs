@@ -1,4 +1,4 @@
-//! A file in TOML, taken apart key by key, so that a mistake is told by its key and its line.
+//! TOML file, read key by key, so that a problem is reported with its key and its line.
 
 use std::rc::Rc;
 
@@ -9,27 +9,27 @@ use toml::de::{DeTable, DeValue};
 
 use super::diagnostic::{Diagnostic, MistakeProblem, kind, listed, no_toml, shown};
 
-/// The text of a file.
+/// Text of a file.
 pub(super) struct Text<'t> {
     text: &'t str,
-    /// Where its lines end.
+    /// Ends of the lines.
     ends: Vec<usize>,
 }
 
-/// A table in it.
+/// Table in a file.
 pub(super) struct Table<'t> {
     text: &'t Text<'t>,
-    /// Its key; empty for the file itself.
+    /// Key of the table; empty for the file itself.
     key: Rc<str>,
     at: usize,
     entries: &'t DeTable<'t>,
 }
 
-/// A value in it.
+/// Value in a file.
 pub(super) struct Value<'t> {
     text: &'t Text<'t>,
     key: Rc<str>,
-    /// Which item of a list it is, counted from 1.
+    /// Index of the item in a list, counted from 1.
     item: Option<usize>,
     value: &'t Spanned<DeValue<'t>>,
 }
@@ -40,7 +40,7 @@ impl<'t> Text<'t> {
         Self { text, ends: ends.map(|(at, _)| at).collect() }
     }
 
-    /// The same as TOML.
+    /// Parses the text as TOML.
     pub(super) fn parse(&self) -> Result<Spanned<DeTable<'t>>, Diagnostic> {
         DeTable::parse(self.text).map_err(|error| {
             let place = error.span().unwrap_or_default();
@@ -53,7 +53,7 @@ impl<'t> Text<'t> {
         })
     }
 
-    /// The keys of the file itself.
+    /// Returns the table of the file itself.
     pub(super) fn root(&'t self, parsed: &'t Spanned<DeTable<'t>>) -> Table<'t> {
         Table { text: self, key: Rc::from(""), at: 0, entries: parsed.get_ref() }
     }
@@ -77,19 +77,19 @@ impl<'t> Text<'t> {
 }
 
 impl<'t> Table<'t> {
-    /// The line that it begins in.
+    /// Returns the line on which it begins.
     pub(super) fn line(&self) -> u64 {
         self.text.line(self.at)
     }
 
-    /// Refuses all keys but these. A key in a `secret` place is not repeated.
+    /// Rejects all other keys. A key in a `secret` place is not repeated.
     pub(super) fn only(
         &self,
         known: &'static [&'static str],
         secret: Secret,
     ) -> Result<(), Diagnostic> {
         let unknown = self.entries.keys().filter(|key| !known.contains(&key.get_ref().as_ref()));
-        // The first in the file, not in the alphabet.
+        // Report the first one in the file, not in the alphabet.
         let Some(key) = unknown.min_by_key(|key| key.span().start) else { return Ok(()) };
         let shown = match secret {
             Secret::No => Some(key.get_ref().to_string()),
@@ -99,7 +99,7 @@ impl<'t> Table<'t> {
         Err(self.text.mistake(key.span().start, problem))
     }
 
-    /// What stands under a key.
+    /// Returns the value of a key.
     pub(super) fn get(&self, key: &str) -> Option<Value<'t>> {
         let value = self.entries.get(key)?;
         let dot = if self.key.is_empty() { "" } else { "." };
@@ -107,7 +107,7 @@ impl<'t> Table<'t> {
         Some(Value { text: self.text, key, item: None, value })
     }
 
-    /// What must stand under a key.
+    /// Returns the value of a required key.
     pub(super) fn need(&self, key: &'static str) -> Result<Value<'t>, Diagnostic> {
         self.get(key).ok_or_else(|| {
             let problem = MistakeProblem::Missing { table: self.key.to_string(), key };
@@ -115,14 +115,14 @@ impl<'t> Table<'t> {
         })
     }
 
-    /// A table in this one, if it is there.
+    /// Returns a table in this one, if it exists.
     pub(super) fn table(&self, key: &str) -> Result<Option<Self>, Diagnostic> {
         let Some(value) = self.get(key) else { return Ok(None) };
         let expected = || format!("one table, under `[{}]`", value.key);
         value.table().map(Some).ok_or_else(|| value.other(expected()))
     }
 
-    /// The tables of a list of them; none where it is not there.
+    /// Returns the tables of a list; empty if it is missing.
     pub(super) fn tables(&self, key: &str) -> Result<Vec<Self>, Diagnostic> {
         let Some(list) = self.get(key) else { return Ok(Vec::new()) };
         let expected = || format!("a list of tables, each under `[[{}]]`", list.key);
@@ -131,7 +131,7 @@ impl<'t> Table<'t> {
         list.items(items).map(table).collect()
     }
 
-    /// What a list under a key has, item by item; `None` where it is not there.
+    /// Reads a list under a key, item by item; `None` if it is missing.
     pub(super) fn list<T>(
         &self,
         key: &str,
@@ -142,7 +142,7 @@ impl<'t> Table<'t> {
     }
 }
 
-/// Whether a secret may stand somewhere by mistake.
+/// Possibility that a secret was put somewhere by mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Secret {
     No,
@@ -156,7 +156,7 @@ impl<'t> Value<'t> {
         items.iter().zip(1..).map(item)
     }
 
-    /// What it has, item by item; `of` is what a list of them is called.
+    /// Reads a list item by item; `of` is the name of its items.
     pub(super) fn list<T>(
         &self,
         of: &str,
@@ -167,35 +167,35 @@ impl<'t> Value<'t> {
         self.items(items).map(|item| read(&item)).collect()
     }
 
-    /// A table, where it is one.
+    /// Returns the table, if it is one.
     pub(super) fn table(&self) -> Option<Table<'t>> {
         let (key, at) = (Rc::clone(&self.key), self.value.span().start);
         let entries = self.value.get_ref().as_table()?;
         Some(Table { text: self.text, key, at, entries })
     }
 
-    /// A text; `expected` is what it is called.
+    /// Reads a text; `expected` describes it.
     pub(super) fn text(&self, expected: &str) -> Result<&'t str, Diagnostic> {
         self.value.get_ref().as_str().ok_or_else(|| self.other(expected.to_owned()))
     }
 
-    /// Yes or no.
+    /// Reads a boolean.
     pub(super) fn truth(&self) -> Result<bool, Diagnostic> {
         let expected = || self.other("`true` or `false`".to_owned());
         self.value.get_ref().as_bool().ok_or_else(expected)
     }
 
-    /// Whether it is a list.
+    /// Returns true if it is a list.
     pub(super) fn is_list(&self) -> bool {
         self.value.get_ref().is_array()
     }
 
-    /// A number that may be less than 0.
+    /// Reads an integer, which may be negative.
     pub(super) fn whole(&self) -> Result<i64, Diagnostic> {
         self.number(|digits, radix| i64::from_str_radix(digits, radix).ok(), "a whole number")
     }
 
-    /// A number from 0 on.
+    /// Reads a non-negative integer.
     pub(super) fn count(&self) -> Result<u64, Diagnostic> {
         self.number(
             |digits, radix| u64::from_str_radix(digits, radix).ok(),
@@ -214,7 +214,7 @@ impl<'t> Value<'t> {
             .ok_or_else(|| self.other_than(in_range.to_owned(), shown(&number.to_string())))
     }
 
-    /// One of a few words.
+    /// Reads one of a few words.
     pub(super) fn one_of<T: Copy>(
         &self,
         all: &[T],
@@ -226,7 +226,7 @@ impl<'t> Value<'t> {
         found.ok_or_else(|| self.other_than(expected(), format!("`{}`", shown(text))))
     }
 
-    /// A pattern for paths; a table with `hex` where it is no UTF-8, as documents have it.
+    /// Reads a path pattern; a table with `hex` if it is not UTF-8, as in documents.
     pub(super) fn pattern(&self) -> Result<PathRule, Diagnostic> {
         if let Some(table) = self.table() {
             table.only(&["hex"], Secret::No)?;
@@ -238,18 +238,18 @@ impl<'t> Value<'t> {
             .map_err(|error| self.unusable(&error))
     }
 
-    /// It is no such thing.
+    /// Reports a value of another kind.
     pub(super) fn other(&self, expected: String) -> Diagnostic {
         self.other_than(expected, kind(self.value.get_ref()).to_owned())
     }
 
-    /// It is something else, in these words.
+    /// Reports a value of another kind, with this description.
     pub(super) fn other_than(&self, expected: String, found: String) -> Diagnostic {
         let problem = MistakeProblem::Other { key: self.name(), expected, found };
         self.text.mistake(self.value.span().start, problem)
     }
 
-    /// It is a text that says nothing.
+    /// Reports a text that cannot be used.
     pub(super) fn unusable(&self, why: &dyn std::fmt::Display) -> Diagnostic {
         let problem = MistakeProblem::Unusable { key: self.name(), why: why.to_string() };
         self.text.mistake(self.value.span().start, problem)

@@ -1,4 +1,4 @@
-//! What the rules say of a command, and why.
+//! Judgements of commands by rules, and their reasons.
 
 use actum_gate::command::{CommandRules, suggest};
 use actum_gate::{CommandLine, Ground, Verdict};
@@ -62,7 +62,7 @@ fn the_strictest_of_the_rules_that_speak_of_a_command_decides() {
     }
 }
 
-/// AA-7: default deny, with what is nearest and what would allow it.
+/// AA-7: the default is to deny, and the ground names the nearest rule and one that would allow the command.
 #[test]
 fn what_no_rule_allows_is_denied_and_told_what_would_allow_it() {
     let rules = rules(POLICY);
@@ -104,7 +104,7 @@ fn what_no_rule_allows_is_denied_and_told_what_would_allow_it() {
     );
 }
 
-/// AA-7: a program of the same name elsewhere is another program, and yet it is meant by a denial.
+/// AA-7: a program of the same name elsewhere is another program, but a rule that denies also matches it.
 #[test]
 fn only_rules_that_ask_or_deny_mean_a_program_by_its_name_alone() {
     let rules = rules(
@@ -131,7 +131,7 @@ fn only_rules_that_ask_or_deny_mean_a_program_by_its_name_alone() {
     assert_eq!(verdict("./tool run"), Verdict::Deny);
     assert_eq!(verdict("./tool run fast"), Verdict::NeedsApproval);
     assert_eq!(verdict("tool run away"), Verdict::Deny);
-    // Asking alone is no permission where no rule speaks of this very program.
+    // A rule that asks is no permission if no rule matches this very program.
     assert_eq!(verdict("/bin/tool run fast"), Verdict::Deny);
     assert_eq!(verdict("TOOL run away"), Verdict::Deny);
 }
@@ -155,7 +155,7 @@ fn arguments_are_compared_whole_and_without_patterns() {
     assert_eq!(said(&rules, "tool 'a*' .+ x").0, Verdict::Allow);
 }
 
-/// AA-7: a workspace's own rules hold back, and permit nothing.
+/// AA-7: the rules of a workspace can restrict, but permit nothing.
 #[test]
 fn rules_that_narrow_only_narrow() {
     let operator = rules(POLICY);
@@ -189,7 +189,7 @@ fn rules_that_narrow_only_narrow() {
     assert_eq!(twice.judge(&line("make test")).verdict, Verdict::Deny);
 }
 
-/// AA-7: what was seen is what is allowed, also for programs that run their arguments.
+/// AA-7: suggested rules allow exactly the recorded commands, even for programs that run their arguments.
 #[test]
 fn suggested_rules_allow_what_was_seen_and_nothing_else() {
     let seen = ["make test", "bash -c 'a; b'", "make test", "cargo test --all"].map(line);

@@ -1,4 +1,4 @@
-//! What a policy must be, so that it is used at all.
+//! Requirements on a policy to be loaded.
 
 use actum_gate::command::{
     ALTERNATIVES_MAX, COMMAND_ARGUMENTS_MAX, COMMAND_RULES_MAX, CommandRule, CommandRules,
@@ -15,7 +15,7 @@ fn rule(lines: &str) -> String {
     format!("[[command]]\n{lines}")
 }
 
-/// AA-7: a rule says what its author thinks that it says, or it is not loaded.
+/// AA-7: a rule that does not match its examples is not loaded.
 #[test]
 fn an_example_that_is_not_as_claimed_is_refused_with_its_rule() {
     let allow = "argv = [\"cargo\", \"test\"]\ndecision = \"allow\"\n";
@@ -76,7 +76,7 @@ fn an_unknown_field_or_word_or_another_type_in_a_rule_is_refused() {
     assert_eq!(of("argv = [\"a\"]"), "missing field `decision`");
 }
 
-/// AA-7: each limit, on both its sides.
+/// AA-7: each limit, on both sides.
 #[test]
 fn rules_have_limits() {
     let deny = |argv: Vec<RuleArgument>| CommandRule {

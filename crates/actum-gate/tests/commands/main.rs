@@ -1,5 +1,5 @@
-//! What is proven of the rules about commands: how a command and a policy are read, what they say,
-//! and that neither order nor wildcards nor wrappers allow more than was meant.
+//! Tests of command rules: parsing of commands and policies, and judgements. They also show that neither
+//! order nor wildcards nor wrappers allow more than intended.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -19,7 +19,7 @@ mod runners;
 use actum_gate::command::{CommandLine, CommandRule, CommandRules};
 use serde::Deserialize;
 
-/// The part of a policy that is about commands.
+/// Command rules of a policy.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Policy {
@@ -40,7 +40,7 @@ fn line(text: &str) -> CommandLine {
     CommandLine::parse(text).unwrap()
 }
 
-/// A command of these words, as a rule that allows whatever begins so.
+/// Makes a rule that allows all commands with this beginning.
 fn allowing_all(words: &[&str]) -> CommandRule {
     let line = CommandLine::new(words.iter().map(ToString::to_string).collect()).unwrap();
     CommandRule { extent: Default::default(), ..CommandRule::allowing(&line) }

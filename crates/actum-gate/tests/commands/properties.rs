@@ -1,4 +1,4 @@
-//! What holds of all rules and all commands.
+//! Properties of all rules and all commands.
 
 use std::cmp::max;
 
@@ -10,7 +10,7 @@ use actum_gate::command::{
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Few words, so that rules and commands meet.
+/// Generates few words, so that rules often match commands.
 fn any_program() -> impl Strategy<Value = &'static str> {
     select(&["tool", "./tool", "/bin/TOOL", "cargo", "bin/cargo", "bash", "env"])
 }
@@ -26,7 +26,7 @@ fn any_line() -> impl Strategy<Value = CommandLine> {
     })
 }
 
-/// Any rule that can be loaded.
+/// Generates a rule that can be loaded.
 fn any_rule() -> impl Strategy<Value = CommandRule> {
     let places = prop::collection::vec(prop::collection::vec(any_argument(), 1..3), 0..3);
     let decision = select(&[RuleDecision::Allow, RuleDecision::Ask, RuleDecision::Deny]);
@@ -53,7 +53,7 @@ fn loaded(rules: &[CommandRule]) -> CommandRules {
     CommandRules::new(rules.to_vec()).unwrap()
 }
 
-/// The rules once more, by writing out every beginning that a rule tells.
+/// Judges by a simple model that writes out each beginning that a rule describes.
 fn model(rules: &[CommandRule], line: &CommandLine) -> Verdict {
     let name = |path: &str| path.split('/').next_back().unwrap().to_lowercase();
     let argv = line.argv();
@@ -115,7 +115,7 @@ proptest! {
         ..Default::default()
     })]
 
-    /// AA-7: nothing that the model denies is allowed, and nothing else is said.
+    /// AA-7: the rules and the model always agree.
     #[test]
     fn rules_say_what_a_model_says(rules in any_rules(), line in any_line()) {
         prop_assert_eq!(loaded(&rules).judge(&line).verdict, model(&rules, &line));
@@ -132,7 +132,7 @@ proptest! {
         prop_assert_eq!(loaded(&rules).judge(&line), loaded(&shuffled).judge(&line));
     }
 
-    /// AA-7: rules that narrow never allow what the others do not, and each makes them narrower.
+    /// AA-7: a tightening rule never allows more, and each one tightens further.
     #[test]
     fn one_more_rule_that_narrows_never_allows_more(
         operator in any_rules(),
@@ -169,7 +169,7 @@ proptest! {
         prop_assert_eq!(CommandLine::parse(&line.quoted()), Ok(line));
     }
 
-    /// AA-7: another implementation splits what is not refused into the same words.
+    /// AA-7: another implementation splits each accepted text into the same words.
     #[test]
     fn words_are_those_that_another_implementation_finds(text in any_text()) {
         match CommandLine::parse(&text) {
@@ -181,7 +181,7 @@ proptest! {
         }
     }
 
-    /// AA-7: no text makes the reader fail in any other way than by saying so.
+    /// AA-7: the parser accepts or rejects any text, without another kind of failure.
     #[test]
     fn any_text_is_read_or_refused(text in any::<String>()) {
         if let Ok(line) = CommandLine::parse(&text) {

@@ -1,4 +1,4 @@
-//! Commands that are one text.
+//! Commands in one string.
 
 use actum_gate::command::{
     ARGUMENT_BYTES_MAX, COMMAND_ARGUMENTS_MAX, COMMAND_BYTES_MAX, CommandLine, CommandLineError,
@@ -26,7 +26,7 @@ fn words_are_split_and_unquoted_as_a_shell_does_it() {
     assert_eq!(argv("a ';&|<>$`(){}*?[]~#!' %1 ^ é"), ["a", ";&|<>$`(){}*?[]~#!", "%1", "^", "é"]);
 }
 
-/// AA-7: each of them, wherever it stands outside quotes.
+/// AA-7: each metacharacter, at any position outside quotes.
 #[test]
 fn what_needs_a_shell_is_refused_by_name_and_place() {
     for character in ";&|<>$`(){}*?[]~#!\n\r\u{7}".chars() {
@@ -84,7 +84,7 @@ fn a_command_that_is_cut_off_or_empty_is_refused() {
     assert_eq!(refused("a 'b\0'"), "argument 1 of the command holds a NUL");
 }
 
-/// AA-7: each limit, on both its sides.
+/// AA-7: each limit, on both sides.
 #[test]
 fn a_command_has_limits() {
     let of = |argv: Vec<String>| CommandLine::new(argv).map(drop);
@@ -107,7 +107,7 @@ fn a_command_has_limits() {
     assert_eq!(CommandLine::parse(&format!("a {spaces}")), Err(error));
 }
 
-/// AA-7, D-4: what is kept of a command cannot hold what no command could be.
+/// AA-7, D-4: a stored command cannot contain arguments that no command can have.
 #[test]
 fn a_command_in_a_document_is_held_to_the_same() {
     let line: CommandLine = serde_json::from_str(r#"["a", "b c"]"#).unwrap();

@@ -1,4 +1,4 @@
-//! Programs that run what their arguments say: what a rule must tell before it allows them.
+//! Programs that run code in their arguments: the required content of a rule that allows them.
 
 use actum_gate::Verdict;
 use actum_gate::command::{CommandLine, CommandRule, CommandRules, RuleDecision};
@@ -13,7 +13,7 @@ fn loads(rule: CommandRule) -> bool {
     CommandRules::new(vec![rule]).is_ok()
 }
 
-/// What must never be allowed as the beginning of a command.
+/// Beginnings of commands that a rule must never allow.
 const OPEN: &str = "\
 sh
 bash -c
@@ -142,7 +142,7 @@ bundle exec ruby -e
 /lib64/ld-linux-x86-64.so.2 ls
 ld-2.31.so";
 
-/// What may be allowed as the beginning of a command.
+/// Beginnings of commands that a rule may allow.
 const FIXED: &str = "\
 bash ./test.sh
 bash -eu scripts/test.sh
@@ -201,7 +201,7 @@ fn a_rule_that_fixes_what_runs_allows_whatever_follows() {
     }
 }
 
-/// AA-7: one command is fixed by itself, and a person sees what is asked about.
+/// AA-7: a whole command determines its code, and an approver sees the command.
 #[test]
 fn a_whole_command_and_a_rule_that_does_not_allow_may_name_anything() {
     for text in OPEN.lines() {
@@ -231,7 +231,7 @@ fn every_alternative_must_fix_what_runs() {
     assert!(!with(r#"["timeout", ["60", "-k"], "cargo", "test"]"#, "timeout 60 cargo test"));
 }
 
-/// AA-7: the refusal says what to write.
+/// AA-7: the error suggests a replacement.
 #[test]
 fn an_open_rule_is_told_what_to_write_instead() {
     let refused =
@@ -251,7 +251,7 @@ fn an_open_rule_is_told_what_to_write_instead() {
     );
 }
 
-/// AA-7: the one way around a sub-command that is allowed.
+/// AA-7: the only way around an allowed subcommand.
 #[test]
 fn a_prefix_does_not_reach_over_an_option_that_names_a_program() {
     let verdict = |rule: &str, text: &str| {

@@ -1,5 +1,5 @@
-//! The gate of access, whoever reads the policies: when it asks, what becomes of the answer, and what where
-//! nobody can tell it.
+//! Access gate, with any judge of access policies: when it asks, the effect of the answer, and the result
+//! without a judge.
 
 use std::cell::Cell;
 
@@ -14,7 +14,7 @@ use actum_record::ledger::Actor;
 
 use crate::material::{approved, case, change};
 
-/// Says the same of everything, and counts how often it is asked.
+/// Judge with a fixed verdict that counts its calls.
 struct Says(Verdict, Cell<usize>);
 
 impl Says {
@@ -70,7 +70,7 @@ fn said(decision: &Decision) -> (&'static str, String) {
     (gate.verdict.as_str(), gate.ground.to_string())
 }
 
-/// AEC-6, AEC-10: what access policies say is one gate's word, before that of approval.
+/// AEC-6, AEC-10: the answer of access policies counts as one gate, before the approval gate.
 #[test]
 fn what_access_policies_say_counts_like_any_gate() {
     let policy = with_texts();
@@ -85,7 +85,7 @@ fn what_access_policies_say_counts_like_any_gate() {
         let all: Vec<_> = GateName::ALL.iter().map(|gate| gate.as_str()).collect();
         assert_eq!(gates, all);
     }
-    // What another gate denies they cannot let pass.
+    // They cannot allow what another gate denies.
     let nowhere = Scope { allow: Some(Vec::new()), deny: Vec::new() };
     let outside = bundle(Case { scope: nowhere, ..asked() }, &policy);
     let decision = decide(&outside, &policy, &Says::new(Verdict::Allow));
@@ -103,7 +103,7 @@ fn an_approval_answers_what_access_policies_ask_and_not_what_they_deny() {
     assert_eq!(decide(&agreed, &policy, &Says::new(Verdict::Deny)).verdict, Verdict::Deny);
 }
 
-/// AEC-6: without access policies nobody is asked about them, and undo that restores waits for nobody.
+/// AEC-6: without access policies they are not asked, and an undo that restores needs no approval.
 #[test]
 fn nobody_is_asked_without_policies_nor_about_what_brings_back_what_was_there() {
     let judge = Says::new(Verdict::Deny);
@@ -122,7 +122,7 @@ fn nobody_is_asked_without_policies_nor_about_what_brings_back_what_was_there() 
     assert_eq!(judge.1.get(), 1);
 }
 
-/// AEC-6, AEC-10, AEC-11: who does not know Cedar allows nothing, and neither confirms nor denies a decision.
+/// AEC-6, AEC-10, AEC-11: a program without Cedar allows nothing, and neither confirms nor refutes a decision.
 #[test]
 fn where_nobody_knows_what_they_say_nothing_is_allowed_and_no_decision_is_judged() {
     let policy = with_texts();
@@ -139,14 +139,14 @@ fn where_nobody_knows_what_they_say_nothing_is_allowed_and_no_decision_is_judged
         assert_eq!(problem, ReplayProblem::EngineUnsupported { message: message.to_owned() });
         assert_eq!(problem.reason(), "REPLAY_ENGINE_UNSUPPORTED");
     }
-    // Where they have no say, nobody needs to know them.
+    // A decision that does not depend on them needs no Cedar.
     let restoring = bundle(restoring(), &policy);
     let bytes = restoring.to_vec().unwrap();
     let record = decide(&restoring, &policy, &Says::new(Verdict::Deny)).record(&bytes).unwrap();
     assert_eq!(replay(&bytes, &policy_bytes, &record, &NoAccess), Ok(()));
 }
 
-/// AEC-11: the exact texts are in the policy, in the order of their names.
+/// AEC-11: the exact texts are in the policy, ordered by name.
 #[test]
 fn a_policy_holds_the_texts_and_their_digest_stands_for_them() {
     let turned = Policy::default().with_access(vec![text("all.cedar"), text("team.cedar")]);

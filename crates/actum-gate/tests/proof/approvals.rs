@@ -1,4 +1,4 @@
-//! Approvals: what lets a change go that asks for a person, and what does not.
+//! Approvals that allow a waiting change, and those that do not.
 
 use actum_core::{Budget, Digest, RelPath, Scope};
 use actum_gate::{
@@ -30,7 +30,7 @@ fn bundle(case: Case) -> Bundle {
     Bundle::new(Digest::of(&policy_bytes()), case)
 }
 
-/// The same case with an approval that is bound to it, and changed then.
+/// Makes the case with an approval for it, which is then changed.
 fn with_approval(case: &Case, change: impl FnOnce(&mut Approved)) -> Case {
     let mut approved = approved(&bundle(case.clone()));
     change(&mut approved);
@@ -57,7 +57,7 @@ fn what_asks_for_a_person_goes_with_an_approval_of_exactly_this_and_not_without(
     assert_eq!(agreed.verdict, Verdict::Allow, "{agreed:?}");
     assert_eq!(agreed.first_refusal(), None);
     assert!(ground(&agreed).starts_with("`grace` agreed to plan r0000000000n"), "{agreed:?}");
-    // The tier is what it was: what was agreed to is told beside what asked for it.
+    // The tier is unchanged: the approval is reported beside the gate that required it.
     assert_eq!(agreed.tier, waiting.tier);
     assert_eq!(
         agreed.gates.iter().find(|it| it.gate == GateName::Tier).unwrap().verdict,
@@ -70,7 +70,7 @@ fn what_asks_for_a_person_goes_with_an_approval_of_exactly_this_and_not_without(
     );
 }
 
-/// AA-5: each thing that an approval is bound to.
+/// AA-5: each part of the content that an approval is bound to.
 #[test]
 fn an_approval_of_something_else_denies_and_says_what_is_other() {
     let other = Digest::of(b"other");
@@ -90,12 +90,12 @@ fn an_approval_of_something_else_denies_and_says_what_is_other() {
             assert_eq!(decision.first_refusal().unwrap().gate, GateName::Approval);
         }
     }
-    // Until it expires it counts.
+    // It counts until it expires.
     let last = judged(&with_approval(&asks(CI), |it| it.expires = at(30)));
     assert_eq!(last.verdict, Verdict::Allow);
 }
 
-/// AA-5: the files as they were are part of what was approved.
+/// AA-5: the previous content of the files is part of the approved content.
 #[test]
 fn an_approval_does_not_outlive_a_file_that_somebody_changed() {
     let before = with_approval(&asks(CI), |_| {});
@@ -107,7 +107,7 @@ fn an_approval_does_not_outlive_a_file_that_somebody_changed() {
     assert_eq!(judged(&renamed).verdict, Verdict::Deny);
 }
 
-/// AA-5, D-5: what a gate denies no approval allows.
+/// AA-5, D-5: an approval cannot allow what a gate denies.
 #[test]
 fn an_approval_of_what_is_denied_changes_nothing() {
     let denied = with_approval(&asks(".env"), |_| {});
@@ -119,7 +119,7 @@ fn an_approval_of_what_is_denied_changes_nothing() {
     assert_eq!(ground(&plain), "no gate asks for a person");
 }
 
-/// AA-5: by another key.
+/// AA-5: signatures by another key.
 #[test]
 fn an_answer_counts_by_an_approval_key_of_its_time_alone() {
     let sound = answer_of(&answered(Answer::Approved), &approval_key());
@@ -154,7 +154,7 @@ fn every_byte_of_an_answer_that_is_another_one_is_refused_or_changes_nothing() {
     }
 }
 
-/// D-4, AA-5: a word of a later version allows nothing, and only what asks for a person is answered.
+/// D-4, AA-5: an unknown word allows nothing, and an approval only answers a gate that requires one.
 #[test]
 fn gates_together_say_the_strictest_that_one_says_or_what_a_person_answered() {
     let said = |verdicts: &[(&str, &str)]| {
@@ -174,6 +174,6 @@ fn gates_together_say_the_strictest_that_one_says_or_what_a_person_answered() {
     assert_eq!(said(&[("tier", ask), ("approval", ask)]), Verdict::NeedsApproval);
     assert_eq!(said(&[("tier", allow), ("approval", deny)]), Verdict::Deny);
     assert_eq!(said(&[("tier", deny), ("approval", allow)]), Verdict::Deny);
-    // Another gate of that name answers nothing.
+    // A gate of the same name that is not last answers nothing.
     assert_eq!(said(&[("approval", allow), ("tier", ask)]), Verdict::NeedsApproval);
 }

@@ -1,4 +1,4 @@
-//! Changes of the catalog of actions: whose signature counts.
+//! Changes of the action catalog: the keys that may sign them.
 
 use actum_core::canonical;
 use actum_gate::verify_change;
@@ -33,7 +33,7 @@ fn a_change_of_the_catalog_counts_by_an_approval_key_of_its_time_alone() {
     assert!(!refused.reason().is_empty(), "{refused}");
 }
 
-/// AA-13: what a person signed of a plan is never a change of the catalog.
+/// AA-13: a signed answer to a plan is never a change of the catalog.
 #[test]
 fn what_was_signed_for_something_else_is_no_change_of_the_catalog() {
     let answer = answer_of(&answered(Answer::Approved), &approval_key()).to_vec().unwrap();

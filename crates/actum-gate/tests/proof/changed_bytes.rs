@@ -1,5 +1,5 @@
-//! Every byte of a small receipt, bundle, checkpoint and keyring changed in several ways: refused, or
-//! shown to mean the same.
+//! Each byte of a small receipt, bundle, checkpoint and keyring is changed in several ways. The result is
+//! rejected, or has the same meaning.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,13 @@ use crate::material::{
     rotation_of, short_result,
 };
 
-/// The byte with each bit changed, and characters that mean something to JSON, base64 or a note.
+/// Returns the byte with each bit changed, and characters with a meaning in JSON, base64 or a note.
 fn others(byte: u8) -> impl Iterator<Item = u8> {
     let bits = (0..8).map(move |bit| byte ^ (1 << bit));
     bits.chain(*b"\"\\ \n-_+/=0,:{}[]nA\x00\xff").filter(move |&other| other != byte)
 }
 
-/// What each change leads to that is accepted: the place, as the text around it, and the result.
+/// Returns all accepted changes: the position, the new byte, and the result.
 fn accepted<T>(text: &[u8], judge: impl Fn(&[u8]) -> Option<T>) -> Vec<(usize, u8, T)> {
     let mut accepted = Vec::new();
     for at in 0..text.len() {
@@ -32,20 +32,20 @@ fn accepted<T>(text: &[u8], judge: impl Fn(&[u8]) -> Option<T>) -> Vec<(usize, u
     accepted
 }
 
-/// Where `part` stands in `text`.
+/// Returns the range of `part` in `text`.
 fn span(text: &[u8], part: &str) -> std::ops::Range<usize> {
     let text = std::str::from_utf8(text).unwrap();
     let start = text.find(part).unwrap();
     start..start + part.len()
 }
 
-/// The same six bits in the other alphabet of base64, both of which DSSE takes.
+/// Returns true if both are the same six bits in the two alphabets of base64 that DSSE accepts.
 fn is_same_in_base64(one: u8, other: u8) -> bool {
     [(b'+', b'-'), (b'/', b'_')].contains(&(one, other))
 }
 
-/// FE-14. Only the name of the field `keyid` may change: a signature that names no key is tried with
-/// all of them, and found to be of the same.
+/// FE-14. Only the name of the field `keyid` may change: a signature that names no key is tried with all
+/// keys, and matches the same one.
 #[test]
 fn a_receipt_with_one_byte_changed_is_refused_or_says_the_same() {
     let text = receipt_of(short_result(), &[&result_key()]).to_vec().unwrap();
@@ -80,7 +80,7 @@ fn the_intent_of_a_receipt_with_one_byte_changed_is_refused_or_the_same() {
     assert_eq!(signed_intent(&unsigned, &keyring).unwrap_err().reason(), "SIGNER_UNKNOWN");
 }
 
-/// FE-14, AEC-11. In the proof hexadecimal digits may be large.
+/// FE-14, AEC-11. Hexadecimal digits in the proof may be upper case.
 #[test]
 fn a_bundle_with_one_byte_changed_is_refused_or_says_the_same() {
     let bundle = receipt_bundle_of(receipt_of(short_result(), &[&result_key()]));
@@ -118,8 +118,8 @@ fn a_change_of_keys_with_one_byte_changed_is_refused_or_says_the_same() {
     }
 }
 
-/// A keyring is what is trusted, so it is not signed. Its keys cannot be changed unseen; the times
-/// of a key can, and change only whether it counts.
+/// A keyring is trusted, so it is not signed. Changed keys are always detected. Changed times of a key are
+/// not, but only affect its validity.
 #[test]
 fn a_keyring_with_one_byte_changed_is_refused_or_only_its_times_differ() {
     let keyring = keyring();

@@ -1,4 +1,4 @@
-//! Rules about commands in policies: what a file may say, and what the gate makes of it.
+//! Command rules in policies: the file format, and the decisions of the gate.
 
 use actum_core::{Budget, Digest, Scope};
 use actum_gate::command::CommandLineError;
@@ -36,7 +36,7 @@ fn running(policy: &Policy, lines: &[CommandLine]) -> Decision {
     decide(&Bundle::new(Digest::of(&policy.to_vec().unwrap()), judged), policy, &NoAccess)
 }
 
-/// What the gate says of these commands.
+/// Returns the verdict and ground of the gate for these commands.
 fn said(policy: &Policy, texts: &[&str]) -> (String, String) {
     let lines: Vec<_> = texts.iter().map(|text| line(text)).collect();
     let decision = running(policy, &lines);
@@ -48,7 +48,7 @@ fn verdict(policy: &Policy, text: &str) -> Verdict {
     running(policy, &[line(text)]).verdict
 }
 
-/// AEC-10: what no rule allows is denied, whoever wrote none.
+/// AEC-10: a command that no rule allows is denied, even if there are no rules.
 #[test]
 fn nothing_runs_without_a_rule_that_allows_it() {
     let ask = "[[command]]\nargv = ['make']\ndecision = 'ask'\n";
@@ -64,7 +64,7 @@ fn nothing_runs_without_a_rule_that_allows_it() {
     }
 }
 
-/// AA-5, AEC-10: the strictest command decides, and is named with the rule and whose that is.
+/// AA-5, AEC-10: the strictest command decides, and is reported with the rule and its policy.
 #[test]
 fn the_strictest_command_is_told_with_its_rule_and_whose_it_is() {
     let own = "[[command]]\nargv = ['cargo', 'test', '--release']\ndecision = 'ask'\nreason = 'it is slow'\n\
@@ -104,7 +104,7 @@ fn the_strictest_command_is_told_with_its_rule_and_whose_it_is() {
     assert_eq!(asks.first_refusal().unwrap().gate, GateName::Commands);
 }
 
-/// AEC-10: a ground stands in receipts, and is short and harmless.
+/// AEC-10: a ground is part of receipts, so it is short and harmless.
 #[test]
 fn what_is_told_of_a_command_is_short_and_escaped() {
     let long = "x".repeat(100_000);
@@ -127,7 +127,7 @@ fn what_is_told_of_a_command_is_short_and_escaped() {
     }
 }
 
-/// D-5: what a workspace allows counts when it is trusted, and what it holds back counts always.
+/// D-5: rules of a workspace that allow apply only if it is trusted; those that restrict always apply.
 #[test]
 fn a_workspace_allows_commands_only_when_it_is_trusted() {
     let own = "[[command]]\nargv = ['make', 'test']\nexact = true\ndecision = 'allow'\nmatch = ['make test']\n\
@@ -141,7 +141,7 @@ fn a_workspace_allows_commands_only_when_it_is_trusted() {
     for (text, before, after) in [
         ("make test", Verdict::Deny, Verdict::Allow),
         ("cargo test", Verdict::NeedsApproval, Verdict::NeedsApproval),
-        // To ask is more than nothing, so it allows nothing by itself either.
+        // A rule that asks does not allow anything by itself.
         ("npm ci", Verdict::Deny, Verdict::NeedsApproval),
     ] {
         assert_eq!((verdict(&untrusted, text), verdict(&trusted, text)), (before, after), "{text}");
@@ -151,7 +151,7 @@ fn a_workspace_allows_commands_only_when_it_is_trusted() {
     assert_eq!(ignored, [], "all of it counts");
 }
 
-/// AEC-10, D-4: a rule that would let anything run is told by its line, and what to write instead.
+/// AEC-10, D-4: a rule that would allow any code is reported with its line and a suggested replacement.
 #[test]
 fn shells_and_interpreters_are_not_allowed_by_their_beginning() {
     for program in ["bash", "/bin/sh", "python3", "node", "env", "sudo", "xargs", "perl", "find"] {
@@ -179,7 +179,7 @@ fn shells_and_interpreters_are_not_allowed_by_their_beginning() {
     assert_eq!(verdict(&operator(exact), "bash -c 'a; c'"), Verdict::Deny);
 }
 
-/// AEC-10, D-4: a rule that does not do what its author thinks is told by the line of the example.
+/// AEC-10, D-4: a rule that does not match its examples is reported with the line of the example.
 #[test]
 fn an_example_that_is_not_so_refuses_the_file_with_its_line() {
     let rule = |examples: &str| {
@@ -285,7 +285,7 @@ fn a_rule_about_commands_that_cannot_be_meant_is_told_by_key_and_line() {
     );
 }
 
-/// AEC-10: what a shell would read is refused, and what is quoted stays one argument.
+/// AEC-10: text that a shell would interpret is rejected, and a quoted text stays one argument.
 #[test]
 fn a_text_that_needs_a_shell_is_no_command() {
     let policy = operator(CARGO);
@@ -312,7 +312,7 @@ fn a_text_that_needs_a_shell_is_no_command() {
     assert_eq!(verdict(&policy, "'cargo test'"), Verdict::Deny);
 }
 
-/// AEC-10: as many commands as may be, and no more.
+/// AEC-10: the maximum number of commands, and one more.
 #[test]
 fn a_change_comes_with_a_thousand_commands_at_most() {
     let policy = operator(CARGO);
@@ -324,8 +324,8 @@ fn a_change_comes_with_a_thousand_commands_at_most() {
     assert_eq!(ground, "1001 commands would be run, and 1000 is the most");
 }
 
-/// AEC-11: a policy that is kept has with each rule what it does not reach over, so that a decision
-/// does not depend on what is known of programs when it is made again.
+/// AEC-11: a stored policy has the excluded options with each rule. So a replay does not depend on the
+/// current list of programs.
 #[test]
 fn rules_that_are_kept_are_read_back_and_sorted() {
     let second = "[[command]]\nargv = ['ls', ['-l', '-a']]\nexact = true\ndecision = 'ask'\n";
@@ -354,7 +354,7 @@ fn rules_that_are_kept_are_read_back_and_sorted() {
     }
 }
 
-/// D-4: a rule whose every example another rule of the file holds back does nothing.
+/// D-4: a rule is idle if other rules of the file restrict each of its examples.
 #[test]
 fn a_rule_that_allows_nothing_of_what_it_shows_is_known_as_such() {
     let idle = |text: &str| {
@@ -401,8 +401,7 @@ fn any_lines() -> impl Strategy<Value = Vec<CommandLine>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 
-    /// D-5, AEC-10: a rule more in a workspace that is not trusted never allows more, and neither
-    /// does a command more.
+    /// D-5, AEC-10: another rule in an untrusted workspace never allows more, and neither does another command.
     #[test]
     fn a_rule_more_in_a_layer_that_narrows_never_allows_more(
         own in any_rules(),
@@ -424,7 +423,7 @@ proptest! {
         }
     }
 
-    /// AEC-10, AEC-11: files that differ in the order of their rules are one policy.
+    /// AEC-10, AEC-11: files that differ only in the order of their rules are one policy.
     #[test]
     fn the_order_of_rules_in_a_file_never_matters(
         (rules, shuffled) in any_rules().prop_flat_map(|rules| {
@@ -437,7 +436,7 @@ proptest! {
         prop_assert_eq!(of(&rules), of(&shuffled));
     }
 
-    /// AEC-11: a policy with any rules is kept and read as it is.
+    /// AEC-11: a policy with any rules survives a round trip.
     #[test]
     fn a_policy_with_rules_about_commands_is_read_back(own in any_rules(), other in any_rules()) {
         let workspace = (file(&other.concat()), Trust::Untrusted);

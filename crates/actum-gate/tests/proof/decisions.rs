@@ -1,5 +1,4 @@
-//! Decisions: what the gates say, that it is the same whenever it is made again, and that nothing
-//! that was changed goes unseen.
+//! Decisions: verdicts of the gates, reproducibility, and detection of every change.
 
 use actum_core::{Budget, Digest, PathRule, Scope};
 use actum_gate::{
@@ -29,7 +28,7 @@ fn judged(scope: Scope, budget: Budget, change: Vec<PathEffect>) -> (Verdict, Ve
     (decision.verdict, words.collect())
 }
 
-/// FO-3, FO-4, AEC-11: all gates speak, whatever one says.
+/// FO-3, FO-4, AEC-11: all gates report, whatever one of them decides.
 #[test]
 fn the_grounds_of_all_gates_are_kept_and_the_strictest_decides() {
     let scope = Scope { allow: Some(rules(&["src/", "docs/"])), deny: rules(&["docs/gone.md"]) };
@@ -64,7 +63,7 @@ fn the_grounds_of_all_gates_are_kept_and_the_strictest_decides() {
     assert!(said.iter().all(|one| one.contains(" allow: ")), "{said:?}");
 }
 
-/// AEC-10: what is told first is the first gate that denies.
+/// AEC-10: the first gate that denies is reported first.
 #[test]
 fn the_first_refusal_is_the_first_of_the_strictest() {
     let decision = decide(&bundle(), &policy(), &NoAccess);
@@ -78,7 +77,7 @@ fn the_first_refusal_is_the_first_of_the_strictest() {
     assert!(Verdict::Allow < Verdict::NeedsApproval && Verdict::NeedsApproval < Verdict::Deny);
 }
 
-/// FO-3: a renamed file is touched where it was and where it is.
+/// FO-3: a renamed file must be in scope at both paths.
 #[test]
 fn a_renamed_file_is_in_scope_with_both_its_paths_or_not_at_all() {
     let renamed = |from: &str, to: &str| {
@@ -111,7 +110,7 @@ fn the_budget_counts_files_as_the_workspace_does() {
     assert_eq!(verdict(2, 1), Verdict::Deny);
 }
 
-/// FO-3: the directories that lead to a file come with it, though they are not below themselves.
+/// FO-3: parent directories of a file are created with it, though they are not in scope themselves.
 #[test]
 fn a_directory_comes_and_goes_with_the_files_below_it() {
     let scope = || Scope { allow: Some(rules(&["src/new/"])), deny: rules(&["src/new/no"]) };
@@ -148,7 +147,7 @@ fn a_decision_is_the_same_when_it_is_made_again() {
     }
 }
 
-/// AEC-11: the digest of everything, held here: if it changes, the version of the rules must, too.
+/// AEC-11: the digest of a whole decision is fixed here: if it changes, the version of the rules must change too.
 #[test]
 fn the_digest_of_a_decision_is_the_one_that_was_recorded() {
     let (_, record) = recorded(&bundle());
@@ -199,7 +198,7 @@ fn any_other_record_is_a_mismatch_and_names_the_gate() {
     assert_eq!(mismatch(&|record| record.gates.swap(0, 1)), first);
 }
 
-/// AEC-11: other rules are no mismatch.
+/// AEC-11: a decision by other rules is unsupported, not a mismatch.
 #[test]
 fn a_decision_by_other_rules_is_unsupported_and_no_mismatch() {
     let (bytes, record) = recorded(&bundle());
@@ -225,7 +224,7 @@ fn a_decision_by_other_rules_is_unsupported_and_no_mismatch() {
         assert_ne!(other, text);
         unsupported(other.as_bytes(), DECISION_SEMANTICS);
     }
-    // What it tells of the change can be read all the same, by whoever settles or shows it.
+    // Its description of the change is still readable for settling and display.
     let later = text.replace(&now, &next);
     assert_eq!(Bundle::read(later.as_bytes()).unwrap().change(), bundle().change());
     let format = text.replace("actum.bundle/6", "actum.bundle/7");
@@ -241,7 +240,7 @@ fn a_decision_by_other_rules_is_unsupported_and_no_mismatch() {
     );
 }
 
-/// AEC-11, D-4: a field that this version does not know could change what was meant.
+/// AEC-11, D-4: an unknown field could change the meaning.
 #[test]
 fn a_bundle_that_says_more_than_is_read_is_refused_at_any_depth() {
     let text = String::from_utf8(bundle().to_vec().unwrap()).unwrap();
@@ -250,7 +249,7 @@ fn a_bundle_that_says_more_than_is_read_is_refused_at_any_depth() {
     assert_eq!(problem, DocumentProblem::NotCanonical);
 }
 
-/// FO-4: what no run reaches is held at the largest number that JSON can hold.
+/// FO-4: a limit above the largest number that JSON can hold is reduced to that.
 #[test]
 fn a_limit_beyond_what_a_document_holds_is_held_at_that() {
     let budget = Budget { max_files: Some(u64::MAX), max_loc: Some((1 << 53) - 1) };
@@ -285,8 +284,8 @@ fn any_rules() -> impl Strategy<Value = Vec<PathRule>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 
-    /// AEC-11, FO-3, FO-4: the verdict does not depend on the order of the paths, only the first
-    /// ground does; more rules that deny and lower limits never allow more.
+    /// AEC-11, FO-3, FO-4: the order of the paths affects only the first ground, never the verdict. More
+    /// denying rules and lower limits never allow more.
     #[test]
     fn a_decision_is_stable_and_never_more_lenient_for_a_stricter_bundle(
         mut change in prop::collection::vec(any_effect(), 0..6),

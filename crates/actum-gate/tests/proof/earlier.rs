@@ -30,7 +30,7 @@ fn a_receipt_of_an_earlier_version_verifies_byte_for_byte() {
     assert_eq!(statement.predicate.status, Status::Succeeded);
     let envelope = Envelope::read(RECEIPT).unwrap();
     assert_eq!(envelope.to_vec().unwrap(), RECEIPT);
-    // What was signed is what the types of today write.
+    // The current types serialise the signed payload to the same bytes.
     let again: Statement = serde_json::from_slice(&envelope.payload).unwrap();
     assert_eq!(canonical::to_vec(&again).unwrap(), envelope.payload);
     assert_eq!(
@@ -39,7 +39,7 @@ fn a_receipt_of_an_earlier_version_verifies_byte_for_byte() {
     );
 }
 
-/// FE-14: the fixture is an earlier one, without the fields that came later.
+/// FE-14: the fixture is from an earlier version, without the fields that were added later.
 #[test]
 fn the_earlier_receipt_has_no_later_field() {
     let envelope = Envelope::read(RECEIPT).unwrap();
@@ -52,7 +52,7 @@ fn the_earlier_receipt_has_no_later_field() {
     assert_eq!(fields, expected.split_whitespace().collect());
 }
 
-/// FE-14: any other byte in what was signed is noticed.
+/// FE-14: any other byte in the signed payload is detected.
 #[test]
 fn an_earlier_receipt_with_another_payload_does_not_verify() {
     let mut envelope = Envelope::read(RECEIPT).unwrap();

@@ -1,4 +1,4 @@
-//! The golden decisions in `vectors/decisions.json`: the same in any surroundings, and none without each gate.
+//! Golden decisions in `vectors/decisions.json`: the same in any environment, and each gate is decisive for one.
 #![allow(clippy::disallowed_methods, reason = "these tests start themselves elsewhere")]
 
 use std::path::Path;
@@ -8,7 +8,7 @@ use actum_gate::{Bundle, Decision, GateName, NoAccess, Policy, Verdict, decide};
 use actum_record::receipt::{DecisionRecord, GateRecord};
 use serde_json::Value;
 
-/// What is kept of each golden decision: the bundle, the policy, and what was recorded.
+/// Stored parts of each golden decision: the bundle, the policy, and the record.
 fn corpus() -> Vec<(String, Bundle, Policy, DecisionRecord)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/decisions.json");
     let file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
@@ -22,7 +22,7 @@ fn corpus() -> Vec<(String, Bundle, Policy, DecisionRecord)> {
     accepted.map(read).collect()
 }
 
-/// AEC-11: nothing around a decision has a say in it. Each child judges the whole corpus.
+/// AEC-11: the environment has no influence on a decision. Each child judges the whole corpus.
 #[test]
 fn golden_decisions_are_the_same_in_other_time_zones_locales_and_numbers_of_threads() {
     let surroundings = [
@@ -43,7 +43,7 @@ fn golden_decisions_are_the_same_in_other_time_zones_locales_and_numbers_of_thre
     }
 }
 
-/// AEC-11: each process has other seeds of its hash tables, and each thread is one of many.
+/// AEC-11: each process has other seeds of its hash tables, and many threads run at once.
 #[test]
 fn golden_decisions_are_made_again_by_many_threads_at_once() {
     let corpus = corpus();
@@ -64,8 +64,8 @@ fn golden_decisions_are_made_again_by_many_threads_at_once() {
     });
 }
 
-/// AEC-10: a gate that says nothing any more is noticed. Access policies are held by tests of their own, since
-/// the corpus is judged without Cedar.
+/// AEC-10: a gate that no longer has an effect is detected. Access policies have their own tests, since the
+/// corpus is judged without Cedar.
 #[test]
 fn each_gate_alone_decides_a_golden_decision() {
     let corpus = corpus();
@@ -77,7 +77,7 @@ fn each_gate_alone_decides_a_golden_decision() {
             let Decision { verdict, gates, .. } = decide(bundle, policy, &NoAccess);
             let gates: Vec<_> = gates.iter().map(|gate| gate.record().unwrap()).collect();
             assert_eq!(Verdict::together(&gates), verdict);
-            // That of approval repeats that another asks for a person.
+            // The approval gate only repeats that another one requires an approval.
             let is_left = |said: &GateRecord| {
                 ![gate, GateName::Approval].map(GateName::as_str).contains(&&*said.gate)
             };

@@ -1,4 +1,4 @@
-//! Grounds as data: what is recorded is read back, worded, and documented.
+//! Grounds as data: recorded grounds are read back, have sentences, and are documented.
 
 use std::collections::BTreeSet;
 
@@ -18,13 +18,13 @@ fn record(ground: Value) -> GateRecord {
     }
 }
 
-/// The kinds of a tagged enum, as its error about an unknown one lists them.
+/// Returns the kinds of a tagged enum, as listed in its error for an unknown one.
 fn kinds<T: DeserializeOwned>() -> BTreeSet<String> {
     let unknown = serde_json::from_value::<T>(json!({ "kind": "?" })).err().unwrap().to_string();
     unknown.split('`').skip(3).step_by(2).map(str::to_owned).collect()
 }
 
-/// AEC-10, AEC-11: a ground is read back from a receipt as it was decided, and worded in the same way.
+/// AEC-10, AEC-11: a ground is read from a receipt as it was decided, and has the same sentence.
 #[test]
 fn a_recorded_ground_is_read_back_and_has_the_same_sentence() {
     let path = PathName(RelPath::new(b"docs/\xff.md".as_slice()).unwrap());
@@ -41,7 +41,7 @@ fn a_recorded_ground_is_read_back_and_has_the_same_sentence() {
     }
 }
 
-/// AEC-11: receipts of all versions of the rules are shown.
+/// AEC-11: receipts of all versions of the rules can be displayed.
 #[test]
 fn grounds_of_earlier_and_later_versions_are_shown_as_they_are() {
     let before = record("every path is in scope".into());
@@ -52,13 +52,13 @@ fn grounds_of_earlier_and_later_versions_are_shown_as_they_are() {
         r#"a ground that this version of actum cannot read: {"kind":"scope_lease","path":"a\u001b"}"#
     );
     assert_eq!(Grounds::read(&later.ground), None);
-    // A field that is not known could change the meaning.
+    // An unknown field could change the meaning.
     let more = record(json!({ "kind": "in_scope", "unless": "a" }));
     assert_eq!(Grounds::read(&more.ground), None);
     assert!(sentence(&more).contains(r#""unless":"a""#));
 }
 
-/// AEC-10: programs tell grounds apart by their kinds, so `docs/json.md` lists all of them and no others.
+/// AEC-10: programs distinguish grounds by their kinds, so `docs/json.md` lists exactly these.
 #[test]
 fn every_kind_of_ground_is_documented() {
     let page = include_str!("../../../../docs/json.md");

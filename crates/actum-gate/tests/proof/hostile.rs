@@ -1,4 +1,4 @@
-//! Texts that were made to do harm: refused with a reason, without a panic, and soon.
+//! Malicious texts: rejected with a reason, without a panic, and quickly.
 
 use actum_gate::decision::Bundle;
 use actum_gate::{verify_bundle, verify_checkpoint, verify_receipt, verify_rotation};
@@ -9,7 +9,7 @@ use crate::material::{keyring, receipt, receipt_bundle_of, result_key, signed};
 
 const SIZE: usize = 10 << 20;
 
-/// JSON, or nearly, of about ten megabytes.
+/// Texts of about ten megabytes that are JSON, or nearly.
 fn texts() -> Vec<(&'static str, Vec<u8>)> {
     let of = |part: &str| part.repeat(SIZE / part.len());
     let mut names = String::from("{");
@@ -64,7 +64,7 @@ fn ten_megabytes_of_anything_are_refused_with_a_reason() {
     }
 }
 
-/// FE-14: who holds a key may still not make a verifier fall over.
+/// FE-14: even the holder of a key must not be able to crash a verifier.
 #[test]
 fn ten_megabytes_of_anything_that_is_soundly_signed_are_refused_with_a_reason() {
     let keyring = keyring();

@@ -1,4 +1,4 @@
-//! Signed learning tables of the Finder: whose signature counts.
+//! Signed learning tables of the Finder: the keys that may sign them.
 
 use actum_gate::{LEARNING_PAYLOAD_TYPE, LearningProblem, verify_learning};
 use actum_record::dsse::Envelope;
@@ -34,7 +34,7 @@ fn a_learning_table_counts_by_the_approval_key_in_force_alone() {
     let stranger = TestKey::new(KeyRole::Approval, 77);
     assert!(matches!(problem(&[&stranger], &keyring(), 60), LearningProblem::Signer(_)));
 
-    // The old key counts a little longer for other work.
+    // The old key stays valid a little longer for other work.
     let rotated = keyring_with(&stranger, |_| {});
     let retired = problem(&[&key], &rotated, 60);
     assert_eq!(retired, LearningProblem::Retired { id: key.entry().id });

@@ -1,4 +1,4 @@
-//! Entries about leases, and results of file tasks: whose signature counts.
+//! Entries about leases, and results of file tasks: the keys that may sign them.
 
 use actum_core::{Digest, canonical};
 use actum_gate::{verify_file_task_ended, verify_lease_granted, verify_lease_revoked};
@@ -99,7 +99,7 @@ fn a_grant_and_a_revocation_count_by_a_lease_key_of_their_time_alone() {
     assert_eq!(reasons(&key, at(60), &stolen), "KEY_REVOKED");
 }
 
-/// FE-17: one entry is never the other, and a lease key signs no answer that counts.
+/// FE-17: neither entry is valid as the other, and a lease key cannot sign an answer.
 #[test]
 fn what_was_signed_for_something_else_is_no_entry_about_a_lease() {
     let key = lease_key();
@@ -139,7 +139,7 @@ fn every_byte_of_a_grant_that_is_another_one_is_refused_or_changes_nothing() {
     }
 }
 
-/// FE-14: the result may say more than a ledger reads, and nothing of it is read that no result key signed.
+/// FE-14: the result may have more fields than a ledger reads, and is read only if a result key signed it.
 #[test]
 fn the_result_of_a_file_task_counts_by_a_result_key_of_its_time_alone() {
     let mut value = serde_json::to_value(ended()).unwrap();

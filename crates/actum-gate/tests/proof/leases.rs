@@ -1,4 +1,4 @@
-//! Leases: which requests the gate lets pass under one (FE-17, D-7).
+//! Leases: requests that the gate allows under them (FE-17, D-7).
 
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ fn block(number: u8, terms: LeaseTerms) -> LeaseBlock {
     LeaseBlock { id: id(number), revoked: false, terms, used: 0 }
 }
 
-/// A request in `/srv/data/project` that its lease of two blocks allows, and then a change of the lease.
+/// Makes a request in `/srv/data/project` that its lease of two blocks allows, and then changes the lease.
 pub fn leased(change: impl FnOnce(&mut LeaseCase)) -> Case {
     let narrowed = LeaseTerms {
         agent: Some("planner/copier".parse().unwrap()),
@@ -91,10 +91,10 @@ fn lease_key() -> KeyId {
     TestKey::new(KeyRole::Lease, 9).key_id()
 }
 
-/// A request, its name, and the block and the kind of the term that denies it.
+/// Request with its name, and the block and the kind of the term that denies it.
 type Row = (&'static str, Case, Option<(u64, &'static str)>);
 
-/// Requests that meet all terms of a lease, and those that fail at each term, at each edge.
+/// Returns requests that meet all terms of a lease, and requests that fail each term, at each edge.
 pub fn requests() -> Vec<Row> {
     let first = |change: &dyn Fn(&mut LeaseTerms)| leased(|it| change(&mut it.blocks[0].terms));
     let second = |change: &dyn Fn(&mut LeaseTerms)| leased(|it| change(&mut it.blocks[1].terms));
@@ -251,7 +251,7 @@ fn a_request_must_meet_each_term_of_each_block() {
     }
 }
 
-/// D-7: the decision is policy and lease.
+/// D-7: policy and lease both decide.
 #[test]
 fn a_lease_allows_nothing_that_another_gate_denies() {
     let protected = Case { change: vec![effect(".env")], ..leased(|_| {}) };
@@ -292,7 +292,7 @@ fn a_policy_can_require_a_lease_and_an_undo_of_own_work_needs_none() {
         ..without
     };
     assert_eq!(judge(&undo, &requiring), (Verdict::Allow, Ground::Restores));
-    // A lease that came along holds for undo as well.
+    // A given lease also applies to undo.
     let expired = leased(|it| it.blocks[1].terms.expires = Some(at(1))).lease;
     assert_eq!(judge(&Case { lease: expired, ..undo }, &requiring).0, Verdict::Deny);
 }
@@ -306,7 +306,7 @@ fn a_policy_names_only_kinds_of_requests_that_exist() {
     assert!(error.to_string().contains("`required`"), "{error}");
 }
 
-/// Terms of one more block.
+/// Generates the terms of another block.
 fn narrowing() -> impl Strategy<Value = LeaseTerms> {
     let agents =
         prop::option::of(prop::sample::select(vec!["planner", "planner/copier", "tester"]));

@@ -1,5 +1,5 @@
-//! What is proven of the proofs: published vectors and vectors of our own, other implementations,
-//! changed bytes, wrong keys, hostile texts, decisions made again.
+//! Tests of proofs: published and own vectors, other implementations, changed bytes, wrong keys, malicious
+//! texts, replayed decisions.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Pipelines that an operator declares (EX-9).
+//! Pipelines declared by an operator (EX-9).
 
 use actum_core::json::Value;
 use actum_core::{Budget, Digest, RelPath, RiskTier, Scope};
@@ -22,7 +22,7 @@ fn steps(pipeline: &DeclaredPipeline, parameters: &str) -> Result<Vec<Vec<String
     pipeline.steps_with(Some(&value)).map_err(|error| error.to_string())
 }
 
-/// EX-9: a parameter is a whole argument, so no value can become a second one, an option or a command of a shell.
+/// EX-9: a parameter is a whole argument, so no value can add an argument, an option or a shell command.
 #[test]
 fn a_parameter_is_one_whole_argument() {
     let pipeline = one("steps = [[\"make\", \"{what}\", \"a{what}b\", \"{}\"]]\noutputs = []\n\
@@ -39,7 +39,7 @@ fn a_parameter_is_one_whole_argument() {
     assert!(steps(&pipeline, "{}").unwrap_err().contains("needs the parameter `what`"));
 }
 
-/// EX-9: whole numbers and fixed texts are compared, and a default takes the place of what is missing.
+/// EX-9: integers and fixed texts are compared, and a default replaces a missing value.
 #[test]
 fn a_parameter_has_only_the_values_that_it_takes() {
     let pipeline = one("steps = [[\"x\", \"{n}\", \"{word}\"]]\noutputs = []\n\
@@ -54,7 +54,7 @@ fn a_parameter_has_only_the_values_that_it_takes() {
     assert!(last(r#"{"word": "b", "m": 1}"#).unwrap_err().contains("it has `n`, `word`"));
 }
 
-/// EX-8, EX-9: two pipelines are independent where their outputs meet neither the outputs nor the inputs of the other.
+/// EX-8, EX-9: two pipelines are independent if the outputs of each overlap neither outputs nor inputs of the other.
 #[test]
 fn pipelines_are_independent_where_their_paths_cannot_meet() {
     let of = |inputs: &str, outputs: &str| {
@@ -85,7 +85,7 @@ fn pipelines_are_independent_where_their_paths_cannot_meet() {
     );
 }
 
-/// EX-9: a declaration that cannot mean what it says is refused, with its line.
+/// EX-9: a contradictory declaration is rejected with its line.
 #[test]
 fn a_declaration_that_cannot_be_meant_is_refused() {
     let head = "[[pipeline]]\nname = \"p\"\n";
@@ -132,8 +132,8 @@ fn a_declaration_that_cannot_be_meant_is_refused() {
     }
 }
 
-/// EX-9: an external pipeline has no outputs and no inputs, and its declaration says that it is external, so another digest stands in the
-/// ledger.
+/// EX-9: an external pipeline has no outputs or inputs. Its declaration states that it is external, so the
+/// digest in the ledger differs.
 #[test]
 fn an_external_pipeline_declares_neither_outputs_nor_inputs() {
     let inside = one("steps = [[\"x\"]]\noutputs = []\n");
@@ -150,7 +150,7 @@ fn an_external_pipeline_declares_neither_outputs_nor_inputs() {
     assert!(missing.contains("outputs"), "{missing}");
 }
 
-/// EX-9, AA-5, D-2: a plan that runs an external pipeline is R4 and needs an approval, also where it changes no file.
+/// EX-9, AA-5, D-2: a plan that runs an external pipeline is R4 and needs an approval, even if it changes no file.
 #[test]
 fn a_plan_with_an_external_pipeline_needs_an_approval() {
     let policy = Policy::default();

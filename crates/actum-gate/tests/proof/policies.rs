@@ -1,4 +1,4 @@
-//! Policies: what a file may say, and that more of it never allows more.
+//! Policies: the file format, and that more layers never allow more.
 
 use actum_core::{Budget, Digest, RiskTier, Scope};
 use actum_gate::policy::{Ignored, PolicyFileError, Trust};
@@ -35,7 +35,7 @@ fn said(decision: &Decision, gate: &str) -> (String, String) {
     (gate.verdict.as_str().to_owned(), gate.ground.to_string())
 }
 
-/// D-5, EX-4: each spelling that some file system takes for the name.
+/// D-5, EX-4: each spelling that some file system considers the same name.
 #[test]
 fn a_protected_path_is_protected_however_it_is_spelled() {
     for name in [
@@ -98,7 +98,7 @@ fn a_workspace_is_judged_with_the_names_above_its_root() {
     let ci = at("/srv/p/.github", "workflows/ci.yml");
     assert_eq!((ci.verdict, ci.tier), (Verdict::NeedsApproval, RiskTier::R3));
     assert!(said(&ci, "tier").1.contains("`/srv/p/.github/workflows/ci.yml`"), "{ci:?}");
-    // What is protected at the root of a project is not so anywhere.
+    // A path that is protected at the root of a project is not protected elsewhere.
     let profile = "[protected]\nprofile = 'agent-executor'\n";
     let policy = Policy::of(Some(file(profile)), None).0;
     let change = vec![touching("x/README.md", EffectKind::Modified)];
@@ -107,7 +107,7 @@ fn a_workspace_is_judged_with_the_names_above_its_root() {
     assert_eq!(judged(&policy, case).verdict, Verdict::Allow);
 }
 
-/// D-5: a project is not unusable because of the names of the directories that it lies in.
+/// D-5: the names of the directories around a project do not make it unusable.
 #[test]
 fn ordinary_projects_are_usable_below_directories_with_such_names() {
     for (root, name) in [
@@ -140,7 +140,7 @@ fn ordinary_projects_are_usable_below_directories_with_such_names() {
     }
 }
 
-/// D-5: a rename is judged at both its paths, and a directory like a file.
+/// D-5: a rename is judged at both paths, and a directory like a file.
 #[test]
 fn what_moves_onto_or_away_from_a_protected_path_is_denied() {
     let policy = Policy::default();
@@ -157,7 +157,7 @@ fn what_moves_onto_or_away_from_a_protected_path_is_denied() {
     assert_eq!(made.verdict, Verdict::Deny);
 }
 
-/// D-5: permission bits belong to all names of a file.
+/// D-5: permission bits apply to all names of a file.
 #[test]
 fn the_permissions_of_a_file_with_other_names_are_not_changed() {
     let with = |effect| Case {
@@ -173,7 +173,7 @@ fn the_permissions_of_a_file_with_other_names_are_not_changed() {
     }
 }
 
-/// D-5: what a wildcard stands for is another character in the form for all spellings.
+/// D-5: a wildcard may stand for another character in the folded form.
 #[test]
 fn a_rule_protects_what_it_speaks_of_as_it_is_written() {
     let own = file("[protected]\npaths = [\"stra?e\", \"cafe*\", \"x\\\\:y\"]\n");
@@ -183,7 +183,7 @@ fn a_rule_protects_what_it_speaks_of_as_it_is_written() {
     }
 }
 
-/// D-4: a message holds nothing that a terminal would obey, and no more than anybody reads.
+/// D-4: a message contains no terminal escapes, and is short enough to read.
 #[test]
 fn a_message_about_a_policy_is_harmless_and_short() {
     let escape = "version = 1\n[protected]\nprofile = \"\\u001b]0;x\\u0007\\u202e\"\n";
@@ -197,7 +197,7 @@ fn a_message_about_a_policy_is_harmless_and_short() {
     }
 }
 
-/// D-4: a rule that would take long to try is refused.
+/// D-4: a rule that would take long to check is rejected.
 #[test]
 fn a_rule_has_as_many_paths_and_examples_as_fit_and_no_more() {
     let rule = |paths: usize, examples: usize| {
@@ -212,7 +212,7 @@ fn a_rule_has_as_many_paths_and_examples_as_fit_and_no_more() {
     assert_eq!((rule(201, 20), rule(200, 21)), (long.clone(), long));
 }
 
-/// D-5: nothing lifts a group, a plan least of all.
+/// D-5: nothing disables a group, least of all a plan.
 #[test]
 fn each_profile_protects_its_groups() {
     let of = |profile: &str| {
@@ -234,7 +234,7 @@ fn each_profile_protects_its_groups() {
     assert_eq!(Policy::of(None, None).0, Policy::default());
 }
 
-/// D-5, D-4: a new name with the invisible characters of an emoji waits for a person, and any other is denied.
+/// D-5, D-4: a new name with the invisible characters of an emoji needs an approval, and any other is denied.
 #[test]
 fn a_new_name_with_an_emoji_needs_approval_and_one_with_other_unseen_characters_is_denied() {
     for (name, expected) in [
@@ -258,7 +258,7 @@ fn a_new_name_with_an_emoji_needs_approval_and_one_with_other_unseen_characters_
     }
 }
 
-/// D-5: an operator excepts exact paths, in the profile `interactive` alone.
+/// D-5: an operator can exclude exact paths, but only in the profile `interactive`.
 #[test]
 fn an_exception_of_the_operator_lifts_protection_of_one_exact_path() {
     let excepting = "[protected]\nexcept = ['.env.example', 'a/.mcp.json']\n";
@@ -285,7 +285,7 @@ fn an_exception_of_the_operator_lifts_protection_of_one_exact_path() {
         let policy = policy.clone().guarding(profile);
         assert_eq!(modified(&policy, ".env.example").verdict, Verdict::Deny, "{profile}");
     }
-    // What a workspace adds stays protected, and its own exceptions are none.
+    // Rules that a workspace adds protect the path, and its own exceptions do not apply.
     let own = file("[protected]\npaths = ['.env*']\n");
     let (stricter, _) = Policy::of(Some(file(excepting)), Some((own, Trust::Untrusted)));
     assert_eq!(modified(&stricter, ".env.example").verdict, Verdict::Deny);
@@ -293,7 +293,7 @@ fn an_exception_of_the_operator_lifts_protection_of_one_exact_path() {
     assert_eq!(modified(&policy, ".env.example").verdict, Verdict::Deny);
 }
 
-/// D-5: a policy in a cloned repository cannot widen.
+/// D-5: a policy in a cloned repository cannot loosen the rules.
 #[test]
 fn what_a_workspace_widens_counts_only_when_it_is_trusted() {
     let digest = Digest::of(b"test key");
@@ -308,7 +308,7 @@ fn what_a_workspace_widens_counts_only_when_it_is_trusted() {
     assert_eq!(ignored, []);
     assert_eq!(modified(&policy, ".husky/lib.sh").verdict, Verdict::Allow);
     assert!(policy.credentials().contains(&digest));
-    // One that protects more needs no trust.
+    // A profile that protects more needs no trust.
     let stricter = file("[protected]\nprofile = \"agent-executor\"\n");
     let (policy, ignored) = Policy::of(None, Some((stricter, Trust::Untrusted)));
     assert_eq!(ignored, [Ignored::Profile(Profile::AgentExecutor)]);
@@ -332,7 +332,7 @@ fn a_tier_that_is_declared_raises_and_never_lowers() {
     }
 }
 
-/// AA-5: ordinary work asks nobody.
+/// AA-5: ordinary work needs no approval.
 #[test]
 fn ordinary_work_is_r2_and_what_runs_by_itself_later_is_r3() {
     for (name, tier) in [
@@ -354,7 +354,7 @@ fn ordinary_work_is_r2_and_what_runs_by_itself_later_is_r3() {
     }
 }
 
-/// D-4: whatever a file says that a policy does not is refused, and the message says where.
+/// D-4: any invalid content of a file is rejected, and the message has its position.
 #[test]
 fn a_file_that_is_no_policy_is_refused_with_its_place() {
     use PolicyFileError as E;
@@ -424,7 +424,7 @@ fn a_policy_survives_being_written_and_read() {
     }
 }
 
-/// What a file may say, in small.
+/// Generates small policy files.
 fn any_file() -> impl Strategy<Value = String> {
     let rule = || prop::sample::select(vec!["a", "a/", "a/b", "**/c", "*", "d?", "agent/temp/"]);
     let rules = move || prop::collection::vec(rule(), 0..3);
@@ -470,7 +470,7 @@ fn any_change() -> impl Strategy<Value = Vec<PathEffect>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 
-    /// D-5: a policy that only narrows never allows more, whatever it says; and the order of the paths
+    /// D-5: a policy that only tightens never allows more, whatever its content; and the order of the paths
     /// never matters.
     #[test]
     fn another_layer_never_allows_more(
@@ -490,7 +490,7 @@ proptest! {
         prop_assert_eq!((turned.verdict, turned.tier), (after.verdict, after.tier));
     }
 
-    /// AEC-10: no change passes that a reader of the rules would refuse.
+    /// AEC-10: no change is allowed that a simple reading of the rules would deny.
     #[test]
     fn nothing_passes_that_a_reader_would_refuse(text in any_file(), change in any_change()) {
         let policy = Policy::of(Some(file(&text)), None).0;

@@ -1,4 +1,4 @@
-//! What is told of a policy with a mistake in it: the key, the line, what it must be and what it is.
+//! Diagnostics of a policy file: the key, the line, the expected and the actual value.
 
 use actum_gate::PolicyFile;
 
@@ -6,7 +6,7 @@ fn told(text: &str) -> String {
     PolicyFile::read(format!("version = 1\n{text}").as_bytes()).unwrap_err().to_string()
 }
 
-/// D-4: what can be meant is said in the words of the page on policies.
+/// D-4: expected values are described in the terms of the policy page.
 #[test]
 fn a_value_of_another_kind_is_told_by_its_key_and_in_plain_words() {
     for (text, expected) in [
@@ -74,7 +74,7 @@ fn a_table_in_the_place_of_a_list_of_them_is_told_and_the_other_way_round() {
     assert_eq!(told("tier = ['a']\n"), "line 2: item 1 of `tier` must be a table, and is a text");
 }
 
-/// D-5, D-4: what decides over changes has no exceptions, and an exception that changes nothing is a mistake.
+/// D-5, D-4: paths that decide about changes have no exceptions, and an exception without effect is an error.
 #[test]
 fn an_exception_that_cannot_be_one_is_rejected_when_the_policy_is_loaded() {
     let except = "line 3: item 1 of `protected.except` cannot be used: ";
@@ -127,7 +127,7 @@ fn an_exception_that_cannot_be_one_is_rejected_when_the_policy_is_loaded() {
     );
 }
 
-/// D-4: what is misspelt is told before what is missing because of it.
+/// D-4: a misspelled key is reported before the key that is missing because of it.
 #[test]
 fn a_key_that_is_not_known_is_told_with_those_that_are() {
     assert_eq!(
@@ -152,7 +152,7 @@ fn a_key_that_is_not_known_is_told_with_those_that_are() {
     assert_eq!(told("\n[[tier]]\ntier = 'R3'\npaths = ['a']\n"), "line 3: `tier` has no `why`");
 }
 
-/// D-4: each mistake that people make in TOML itself, by its place.
+/// D-4: each common mistake in TOML itself, with its position.
 #[test]
 fn what_is_no_toml_is_told_in_plain_words() {
     let escape = "`\\` begins an escape in double quotes, and this is none; in single quotes ('…') \
@@ -184,7 +184,7 @@ fn what_is_no_toml_is_told_in_plain_words() {
     }
 }
 
-/// EX-20: who pastes the secret where its digest belongs does not find it in a log.
+/// EX-20: a secret pasted in place of its digest does not appear in a log.
 #[test]
 fn nothing_that_stands_under_credentials_is_told() {
     for text in [
@@ -215,7 +215,7 @@ fn nothing_that_stands_under_credentials_is_told() {
     );
 }
 
-/// D-4: what was read before is read still.
+/// D-4: patterns of the older form are still read.
 #[test]
 fn a_pattern_that_is_no_text_can_be_written_in_hexadecimal() {
     let read = |text: &str| PolicyFile::read(format!("version = 1\n{text}").as_bytes());

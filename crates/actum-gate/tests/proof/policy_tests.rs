@@ -1,4 +1,4 @@
-//! What an operator expects of a policy, checked.
+//! Policy tests: expectations of an operator, checked.
 
 use actum_core::{Digest, RiskTier};
 use actum_gate::ground::AccessGround;
@@ -11,12 +11,12 @@ fn policy(text: &str) -> Policy {
     Policy::of(Some(PolicyFile::read(format!("version = 1\n{text}").as_bytes()).unwrap()), None).0
 }
 
-/// Who asks, and it is nobody in particular.
+/// Returns a case with an unknown requester.
 fn nobody() -> Case {
     Case::of(Vec::new())
 }
 
-/// Which of the cases hold.
+/// Returns for each case whether it holds.
 fn held(text: &str, policy: &Policy) -> Vec<bool> {
     let test = PolicyTest::read(text.as_bytes()).unwrap();
     let digest = Digest::of(b"");
@@ -61,7 +61,7 @@ fn a_case_holds_where_the_gates_say_what_was_expected() {
     assert_eq!(held(&text, &policy), cases.map(|(_, holds)| holds));
 }
 
-/// AA-5, AEC-10: a command is expected to be let run, asked about or denied, with a change or without.
+/// AA-5, AEC-10: a command can be expected to be allowed, asked about or denied, with or without a change.
 #[test]
 fn a_case_can_be_a_command() {
     let policy = policy(
@@ -93,10 +93,10 @@ fn a_case_can_be_a_command() {
     );
 }
 
-/// AEC-6: what access policies say of an agent can be expected of it.
+/// AEC-6: the decision of access policies about an agent can be expected.
 #[test]
 fn a_case_can_be_asked_for_by_an_agent() {
-    /// Lets a user do what no agent may.
+    /// Judge that allows users and denies agents.
     struct NoAgents;
     impl AccessJudge for NoAgents {
         fn judge(
@@ -122,7 +122,7 @@ fn a_case_can_be_asked_for_by_an_agent() {
     }
 }
 
-/// AEC-10: what is told of a case that does not hold is the ground of who decided it.
+/// AEC-10: a failed case is reported with the ground of the gate that decided.
 #[test]
 fn a_case_tells_the_gate_that_refuses_or_should_have() {
     let test = "[[case]]\nname = 'one'\nchange = ['modified .env']\nexpect = 'allow'\n\
@@ -142,7 +142,7 @@ fn a_case_tells_the_gate_that_refuses_or_should_have() {
     assert_eq!(told.collect::<Vec<_>>(), expected);
 }
 
-/// D-4: what is not understood tests nothing, and is refused with its line.
+/// D-4: an invalid file is rejected with its line.
 #[test]
 fn a_file_of_cases_that_cannot_be_meant_is_refused_with_its_line() {
     for text in ["", "# nothing\n", "case = []\n"] {

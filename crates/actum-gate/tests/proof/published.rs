@@ -1,4 +1,4 @@
-//! Vectors that others published, typed in as data.
+//! Vectors published by others, included as data.
 
 use actum_core::Digest;
 use actum_gate::envelope::{SignerProblem, signers};
@@ -75,7 +75,7 @@ fn the_published_signatures_verify_and_with_any_bit_changed_they_do_not() {
     }
 }
 
-/// With the neutral element as key anybody can sign anything: R = B·S for any S.
+/// With the neutral element as key any process can forge signatures: R = B·S for any S.
 #[test]
 fn a_key_for_which_anybody_can_sign_is_refused() {
     let mut neutral = [0; 32];
@@ -95,12 +95,12 @@ const BY_A: &str =
 const BY_B: &str =
     "c1+67/aT0yqEpwx8PsVY3MLHsj9D0CZ014/Fv/QlG59P+9CobUZ7xECJ/V3USG0Ob9CiE5LjReEZUzNF2l7eBw==";
 
-/// A vector of DSSE.
+/// Vector of DSSE.
 struct Dsse {
     id: &'static str,
     payload: &'static str,
     payload_type: &'static str,
-    /// Who signed, as the envelope names them, and the signatures.
+    /// Key ids in the envelope, and the signatures.
     signatures: &'static [(&'static str, &'static str)],
     trusted: &'static [&'static str],
     threshold: usize,
@@ -255,7 +255,7 @@ fn the_published_envelopes_are_judged_as_they_say() {
     }
 }
 
-/// The library told apart what a signature says: one over another type is wrong, not unknown.
+/// The library distinguishes the causes: a signature over another type is wrong, not unknown.
 #[test]
 fn a_published_signature_under_another_type_is_a_wrong_one() {
     let public = public(RFC_8032[0].0);
@@ -279,7 +279,7 @@ fn a_published_signature_under_another_type_is_a_wrong_one() {
     assert_eq!(signers(&envelope, &keyring).unwrap_err(), SignerProblem::Wrong { key: id });
 }
 
-/// The examples of C2SP `signed-note` and of Go's `sumdb/note`: a key and a note that it signed.
+/// Examples of C2SP `signed-note` and of Go's `sumdb/note`: a key and a note that it signed.
 const NOTES: [(&str, &str); 2] = [
     (
         "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k",
@@ -307,8 +307,7 @@ fn the_published_notes_verify_and_changed_ones_do_not() {
     }
 }
 
-/// The example of C2SP `tlog-checkpoint`, whose key is not published: it is read, and nobody known
-/// signed it.
+/// Example of C2SP `tlog-checkpoint`, whose key is not published: it is read, and its signer is unknown.
 #[test]
 fn the_published_checkpoint_is_read_and_its_signer_is_unknown() {
     let text = "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n\n\u{2014} example.com/behind-the-sofa Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=\n";
@@ -322,7 +321,7 @@ fn the_published_checkpoint_is_read_and_its_signer_is_unknown() {
     );
 }
 
-/// The log of eight entries that the tests of Certificate Transparency and Trillian share.
+/// Log of eight entries that the tests of Certificate Transparency and Trillian share.
 const LEAVES: [&str; 8] = [
     "",
     "00",
@@ -486,7 +485,7 @@ fn the_published_consistency_proofs_hold_and_about_anything_else_they_do_not() {
     }
 }
 
-/// The texts above are what they say, also where another library reads them.
+/// The texts above are also decoded by another library.
 #[test]
 fn the_published_base64_is_the_one_of_the_standard() {
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Receipts, changes of keys and bundles that are sound in all but one thing.
+//! Receipts, changes of keys and bundles with exactly one defect.
 
 use actum_core::{Digest, Status, canonical};
 use actum_gate::envelope::{SIGNATURES_MAX, SignerProblem, TRIES_MAX, signers};
@@ -20,7 +20,7 @@ use crate::material::{
     statement,
 };
 
-/// What makes a bundle unsound.
+/// Change that makes a bundle invalid.
 type Change<'a> = &'a dyn Fn(&mut ReceiptBundle);
 
 fn refused(envelope: &Envelope, keyring: &Keyring) -> &'static str {
@@ -41,7 +41,7 @@ fn a_receipt_is_verified_with_the_public_key_alone() {
     );
 }
 
-/// FE-14: a key that was stolen and used after its rotation proves nothing.
+/// FE-14: a stolen key that was used after its rotation proves nothing.
 #[test]
 fn a_receipt_counts_only_within_the_time_of_its_key() {
     let rotated_away = |entry: &mut KeyEntry| entry.not_after = Some(at(40));
@@ -63,8 +63,8 @@ fn a_receipt_counts_only_within_the_time_of_its_key() {
     }
 }
 
-/// What a receipt alone cannot prove: who has the key can write an earlier time. Only a keyring in
-/// which the key is revoked stops that.
+/// A receipt alone cannot prove its time: the holder of the key can write an earlier one. Only a keyring in
+/// which the key is revoked prevents that.
 #[test]
 fn a_stolen_key_that_writes_an_earlier_time_is_stopped_by_its_revocation_alone() {
     let expired = keyring_with(&result_key(), |entry| entry.not_after = Some(at(40)));
@@ -89,7 +89,7 @@ fn a_key_of_another_role_signs_no_receipt() {
     }
 }
 
-/// FE-14: one that counts is enough, and those of others are passed over.
+/// FE-14: one valid signature is enough, and those of unknown keys are ignored.
 #[test]
 fn of_several_signatures_those_of_unknown_keys_are_ignored() {
     let (ours, stranger) = (result_key(), TestKey::new(KeyRole::Result, 99));
@@ -102,7 +102,7 @@ fn of_several_signatures_those_of_unknown_keys_are_ignored() {
     assert_eq!(refused(&receipt_of(run_result(), &[]), &keyring()), "SIGNER_UNKNOWN");
 }
 
-/// FE-14: a known key whose signature is wrong spoils the whole, whatever stands beside it.
+/// FE-14: a wrong signature of a known key invalidates the whole, whatever other signatures there are.
 #[test]
 fn a_wrong_signature_of_a_known_key_is_refused_beside_a_sound_one() {
     let other = TestKey::new(KeyRole::Result, 5);
@@ -111,13 +111,13 @@ fn a_wrong_signature_of_a_known_key_is_refused_beside_a_sound_one() {
     assert!(verify_receipt(&envelope.to_vec().unwrap(), &keyring).is_ok());
     envelope.signatures[1].signature[0] ^= 1;
     assert_eq!(refused(&envelope, &keyring), "SIGNATURE_WRONG");
-    // Under the name of another key.
+    // Signature under the name of another key.
     let mut envelope = receipt_of(run_result(), &[&result_key()]);
     envelope.signatures[0].key_id = other.key_id().to_string();
     assert_eq!(refused(&envelope, &keyring), "SIGNATURE_WRONG");
 }
 
-/// FE-14: an expired key beside one that counts does no harm, and alone it is named.
+/// FE-14: an expired key beside a valid one does no harm, and alone it is reported.
 #[test]
 fn one_key_that_counts_is_enough() {
     let expired = TestKey::new(KeyRole::Result, 5);
@@ -136,7 +136,7 @@ fn a_signature_that_names_no_key_is_tried_with_all_of_them_up_to_a_limit() {
     envelope.signatures[0].key_id = String::new();
     let verified = verify_receipt(&envelope.to_vec().unwrap(), &keyring()).unwrap();
     assert_eq!(verified.key, result_key().key_id());
-    // The keys are tried from the newest to the oldest, and the one that signed is the oldest.
+    // Keys are tried from the newest to the oldest, and the signer is the oldest.
     let with_strangers = |count: usize| {
         let strangers = (0..count).map(|number| {
             let mut key = TestKey::new(KeyRole::Result, 3).entry();
@@ -160,7 +160,7 @@ fn the_number_of_signatures_has_a_limit() {
     assert_eq!(refused(&envelope, &keyring()), "TOO_MANY_SIGNATURES");
 }
 
-/// DSSE, `envelope.md`: either alphabet. The entry of the log is the same, as it is canonical.
+/// DSSE, `envelope.md`: both alphabets are accepted. The entry of the log is the same, as it is canonical.
 #[test]
 fn a_receipt_in_the_other_alphabet_of_base64_is_the_same_receipt() {
     let label = "?>?>~~~ÿÿ".to_owned();
@@ -208,7 +208,7 @@ fn what_is_signed_soundly_but_is_no_receipt_is_refused_by_its_types() {
     }
 }
 
-/// FE-14, D-4: a result may have more fields than are known, and no fewer.
+/// FE-14, D-4: a result may have additional fields, but none may be missing.
 #[test]
 fn a_statement_may_say_more_and_not_less() {
     let value = |change: &dyn Fn(&mut Value)| {
@@ -241,7 +241,7 @@ fn a_statement_may_say_more_and_not_less() {
     }
 }
 
-/// D-4: a later version may say more of each path, and its digest of the change binds that too.
+/// D-4: a later version may add members to a path, and its digest of the change binds them too.
 #[test]
 fn the_digest_of_the_change_is_that_of_the_paths_as_they_stand_there() {
     let mut value: Value = serde_json::from_slice(&payload(&statement())).unwrap();
@@ -376,7 +376,7 @@ fn a_checkpoint_of_another_role_or_under_another_name_is_signed_by_nobody() {
     assert_eq!(reason(&note(&checkpoint, &[&stranger])), "SIGNER_UNKNOWN");
     let text = note(&checkpoint, &[&stranger, &ours]);
     assert!(verify_checkpoint(text.as_bytes(), &keyring()).is_ok());
-    // The line of our key, with the signature of another.
+    // Line of our key, with the signature of another.
     let mut lines = actum_record::note::Note::read(text.as_bytes()).unwrap();
     lines.signatures[0].key_hash = lines.signatures[1].key_hash;
     assert_eq!(reason(&lines.to_text()), "SIGNATURE_WRONG");
@@ -417,7 +417,7 @@ fn a_change_of_keys_is_signed_by_the_key_that_goes() {
     assert_eq!(refused(&rotation, &keyring()), "RECEIPT_OF_ANOTHER_TYPE");
 }
 
-/// What a reader of JSON could take for two things is refused though it was signed.
+/// JSON that readers could interpret differently is rejected even though it was signed.
 #[test]
 fn a_signed_text_of_which_readers_have_two_ideas_is_refused() {
     let text = String::from_utf8(payload(&statement())).unwrap();

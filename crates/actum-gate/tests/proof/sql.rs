@@ -16,7 +16,7 @@ fn read(text: &str) -> Result<PolicyFile, String> {
     read.map_err(|error| error.to_string())
 }
 
-/// A plan with SQL steps that change so many rows, judged under limits of the operator and the workspace.
+/// Judges a plan with SQL steps that change this number of rows, under limits of the operator and the workspace.
 fn judged(rows: Option<u64>, operator: &str, workspace: &str) -> (Decision, String) {
     let (operator, workspace) = (read(operator).unwrap(), read(workspace).unwrap());
     let (policy, ignored) = Policy::of(Some(operator), Some((workspace, Trust::Untrusted)));
@@ -44,8 +44,8 @@ fn judged(rows: Option<u64>, operator: &str, workspace: &str) -> (Decision, Stri
     (decision, ground)
 }
 
-/// EX-9, EX-11, D-3: a plan whose SQL steps change more rows than the strictest policy allows without an approval is R3, and the
-/// ground has the rows, the limit and whose it is. The decision is made again from what is kept.
+/// EX-9, EX-11, D-3: a plan whose SQL steps change more rows than the strictest limit is R3. The ground has
+/// the rows, the limit and its policy. The decision is replayed from the stored documents.
 #[test]
 fn a_plan_that_changes_more_rows_than_a_limit_is_r3() {
     let allowed = (Verdict::Allow, RiskTier::R2);
@@ -76,7 +76,7 @@ fn a_plan_that_changes_more_rows_than_a_limit_is_r3() {
     assert!(judged(Some(6), ten, five).1.ends_with("(this workspace's policy)"));
 }
 
-/// EX-9, EX-21: library and limits of SQL steps are read, and the defaults hold where nothing is set.
+/// EX-9, EX-21: library and limits of SQL steps are read, and defaults apply to unset values.
 #[test]
 fn library_and_limits_of_sql_steps_are_read() {
     let all = format!(
@@ -103,8 +103,8 @@ fn library_and_limits_of_sql_steps_are_read() {
     assert_eq!(in_force, [2 << 30, 512 << 20, 1 << 30, 4]);
 }
 
-/// EX-9: a library without a digest, a digest without a library, a relative path and limits that cannot hold are refused by
-/// their keys.
+/// EX-9: a library without a digest, a digest without a library, a relative path and impossible limits are
+/// rejected with their keys.
 #[test]
 fn an_sql_section_that_cannot_hold_is_refused_by_its_key() {
     let pinned = |path: &str, digest: &str| format!("library = '{path}'\nsha256 = '{digest}'");
@@ -144,7 +144,7 @@ fn an_sql_section_that_cannot_hold_is_refused_by_its_key() {
     }
 }
 
-/// AEC-10, EX-9: of two policies the smaller limits hold, and what loosens the defaults is known as that.
+/// AEC-10, EX-9: the smaller limits of two policies apply, and those that loosen the defaults are reported as such.
 #[test]
 fn the_smaller_limits_of_two_policies_hold() {
     let sql = |text: &str| read(text).unwrap().sql;

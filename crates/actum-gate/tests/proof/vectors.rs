@@ -1,7 +1,7 @@
-//! The golden vectors in `vectors/` at the root of the repository: made here from fixed keys, judged
-//! here, and judged once more by a program in another language.
+//! Golden vectors in `vectors/` at the root of the repository: made here from fixed keys, judged here, and
+//! also by a program in another language.
 //!
-//! `UPDATE_VECTORS=1` writes them anew. A vector that changes is a format that changes.
+//! `UPDATE_VECTORS=1` rewrites them. A changed vector means a changed format.
 #![allow(clippy::disallowed_methods, reason = "these tests own the files, and start the checker")]
 
 mod answers;
@@ -19,12 +19,12 @@ use std::path::{Path, PathBuf};
 use actum_core::canonical;
 use serde_json::{Map, Value, json};
 
-/// A question with the answer that it must get.
+/// Question with the required answer.
 pub(super) struct Case {
     name: String,
-    /// What is asked, by field.
+    /// Fields of the question.
     input: Value,
-    /// Nothing where it is accepted; else the permanent name of the reason.
+    /// Permanent name of the reason; `None` if the input is accepted.
     refused: Option<&'static str>,
 }
 
@@ -36,15 +36,15 @@ pub(super) fn refused(name: &str, reason: &'static str, input: Value) -> Case {
     Case { name: name.to_owned(), input, refused: Some(reason) }
 }
 
-/// A file of vectors.
+/// File of vectors.
 pub(super) struct Vectors {
-    /// Its name, without `.json`; also says what is asked.
+    /// Name without `.json`, which also identifies the kind of question.
     name: &'static str,
     about: &'static str,
-    /// The keyrings that the cases name.
+    /// Keyrings that the cases name.
     keyrings: Map<String, Value>,
     cases: Vec<Case>,
-    /// What this program answers: what it read, or the name of the reason.
+    /// Answer of this program: the value it read, or the name of the reason.
     judge: fn(&Value, &Map<String, Value>) -> Result<Value, &'static str>,
 }
 
@@ -63,7 +63,7 @@ fn all() -> Vec<Vectors> {
     ]
 }
 
-/// The directory of the vectors, once they are written anew where that was asked for.
+/// Returns the directory of the vectors, after rewriting them if requested.
 fn directory() -> PathBuf {
     static WRITTEN: std::sync::Once = std::sync::Once::new();
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");
@@ -80,7 +80,7 @@ fn directory() -> PathBuf {
     directory
 }
 
-/// The rules that hold everywhere.
+/// Returns the path of the built-in rules.
 fn rules(directory: &Path) -> PathBuf {
     directory.join("rules/built-in.json")
 }
@@ -95,7 +95,7 @@ impl Vectors {
             "keyrings": self.keyrings,
             "cases": cases,
         });
-        // Through the canonical form, so that the order of fields is fixed.
+        // Use the canonical form, so that the order of fields is fixed.
         let sorted: Value = canonical::read(&canonical::to_vec(&whole).unwrap()).unwrap();
         serde_json::to_string_pretty(&sorted).unwrap() + "\n"
     }

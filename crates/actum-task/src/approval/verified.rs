@@ -1,4 +1,4 @@
-//! What an operator signed to let a task go (EX-1, D-3).
+//! Verification of a signed task approval (EX-1, D-3).
 
 use actum_gate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 use actum_record::dsse::{Envelope, EnvelopeError};
@@ -7,42 +7,42 @@ use actum_record::signer::{KeyId, KeyRole};
 
 use super::TaskApproval;
 
-/// An approval that an approval key of the keyring signed, within its time.
+/// Approval signed by an approval key of the keyring, at a time when the key was valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedTaskApproval {
-    /// What it says.
+    /// Content of the approval.
     pub approval: TaskApproval,
-    /// The key that signed it.
+    /// Key that signed it.
     pub key: KeyId,
 }
 
-/// Why an approval of a task does not count.
+/// Reason why a task approval does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TaskApprovalError {
-    /// It is no envelope.
+    /// Not an envelope.
     #[error("the approval of the task cannot be read: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// Nobody is known to have signed it.
+    /// No known signer.
     #[error("the approval of the task proves nothing: {0}")]
     Signer(#[from] SignerProblem),
-    /// Those who signed it may not, or not then.
+    /// Signer without the right role, or outside the validity of the key.
     #[error("the approval of the task does not count: {0}")]
     Key(#[from] KeyProblem),
-    /// It is of a format that names no change.
+    /// Older format that does not name the change.
     #[error(
         "the approval of the task is of an older format (`{}`), which does not name the approved change; approve the plan \
          again with `actum plan approve`",
         TaskApproval::FORMAT_WITHOUT_CHANGE
     )]
     WithoutChange,
-    /// What was signed is something else.
+    /// Signed payload of another kind.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
-/// Checks the signed approval of a task: an approval key of the keyring signed it, which counted when it was given.
-/// Whether it is about the task that is about to run, [`TaskApproval::check`] says.
+/// Verifies the signature of a task approval: an approval key of the keyring signed it and was valid at that
+/// time. [`TaskApproval::check`] checks whether the approval is for the task about to run.
 ///
 /// # Errors
 /// [`TaskApprovalError`].

@@ -1,9 +1,9 @@
-//! What each code means, in a sentence.
+//! Meaning of each code, in one sentence.
 
 use super::ErrorCode;
 
 impl ErrorCode {
-    /// What it means, in a sentence.
+    /// Describes the code in one sentence.
     pub fn about(self) -> &'static str {
         match self {
             Self::EnvelopeInvalid => "The task envelope is none.",

@@ -1,107 +1,107 @@
-//! The codes themselves: number, word and what is done, one row each.
+//! Table of the error codes: number, name and response, one row each.
 
 use super::Response;
 
-/// What went wrong.
+/// Error code of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ErrorCode {
-    /// 1000: The task envelope is none.
+    /// 1000: The task envelope is invalid.
     EnvelopeInvalid,
     /// 1001: The protocol layer did not approve the task.
     NotApproved,
     /// 1002: The protocol layer did not validate the task.
     NotValidated,
-    /// 1003: The plan is another than the one that was approved.
+    /// 1003: The plan differs from the approved one.
     PlanChanged,
-    /// 1004: The config is another than the one that was approved.
+    /// 1004: The config differs from the approved one.
     ConfigChanged,
-    /// 1005: A signed approval does not count: nobody known signed it, or it is about something else.
+    /// 1005: A signed approval is invalid: no known key signed it, or it is for something else.
     ApprovalInvalid,
     /// 1006: A signed approval has expired.
     ApprovalExpired,
-    /// 1007: A person has to agree, and no signed approval says so (D-3).
+    /// 1007: The operator must approve the task, and no signed approval exists (D-3).
     ApprovalMissing,
     /// 1008: A document that the envelope names cannot be read.
     InputMissing,
-    /// 1009: The task id stands for a task that was carried out, and whose effect is in force (D-8).
+    /// 1009: The task id belongs to a task that was carried out and whose effect is in force (D-8).
     TaskIdTaken,
-    /// 1010: A document is not sound JSON.
+    /// 1010: A document is not valid JSON.
     InvalidJson,
-    /// 1011: A document is not sound YAML.
+    /// 1011: A document is not valid YAML.
     InvalidYaml,
-    /// 1012: A value is not of the form that its field has.
+    /// 1012: A value does not match the schema of its field.
     SchemaViolation,
-    /// 1013: A name stands twice in one object.
+    /// 1013: A name occurs twice in one object.
     DuplicateKey,
-    /// 1014: A field is one that nobody reads (D-4).
+    /// 1014: A field is unknown (D-4).
     UnknownField,
-    /// 1015: There is no such type of action.
+    /// 1015: The type of an action is unknown.
     UnknownActionType,
-    /// 1016: There is no such operation for this type of action.
+    /// 1016: The operation is unknown for this type of action.
     UnknownOperation,
-    /// 1017: A document is larger than is read.
+    /// 1017: A document exceeds the size limit.
     InputTooLarge,
     /// 1020: A path leads outside the project (EX-5).
     PathTraversal,
-    /// 1021: A text is no path of the project.
+    /// 1021: A text is not a path of the project.
     InvalidPath,
-    /// 1022: A symbolic link lies on the way to a target (EX-5).
+    /// 1022: The path of a target contains a symbolic link (EX-5).
     SymlinkRefused,
-    /// 1030: Two actions have one id (EX-8).
+    /// 1030: Two actions have the same id (EX-8).
     DuplicateActionId,
-    /// 1031: An action waits for one that is not in the plan (EX-8).
+    /// 1031: An action depends on one that is not in the plan (EX-8).
     UnknownDependency,
-    /// 1032: Actions wait for each other (EX-8).
+    /// 1032: Actions depend on each other in a cycle (EX-8).
     DependencyCycle,
-    /// 1033: An action waits for itself (EX-8).
+    /// 1033: An action depends on itself (EX-8).
     SelfDependency,
     /// 1034: Two actions that could run at once touch one file.
     UnorderedActions,
-    /// 1040: Something is more than its limit (EX-21).
+    /// 1040: A value exceeds its limit (EX-21).
     LimitExceeded,
-    /// 1041: A file is larger than its limit (EX-21).
+    /// 1041: A file exceeds its size limit (EX-21).
     FileTooLarge,
-    /// 1042: The backups would take more room than their limit (EX-21).
+    /// 1042: The backups would exceed their size limit (EX-21).
     BackupTooLarge,
-    /// 1050: This build cannot carry out actions of this type.
+    /// 1050: This build does not support actions of this type.
     NotAvailable,
-    /// 1051: What cannot be taken back may not run where a failure rolls back (EX-12).
+    /// 1051: An irreversible action must not run in a plan that rolls back on failure (EX-12).
     NotReversible,
     /// 1052: The operator's policy declares no pipeline of this name (EX-9).
     PipelineUnknown,
-    /// 1053: A parameter of a pipeline is missing, unknown or has a value that is not allowed (EX-9).
+    /// 1053: A parameter of a pipeline is missing, unknown or has a disallowed value (EX-9).
     PipelineParameter,
-    /// 1054: An action comes after an external pipeline, which has to be last (EX-9).
+    /// 1054: An action follows an external pipeline, which must be last (EX-9).
     PipelineNotLast,
-    /// 1060: New content holds what looks like a credential (EX-20).
+    /// 1060: New content seems to contain a credential (EX-20).
     SecretInContent,
-    /// 1061: New content would run, and the plan does not say so (EX-20).
+    /// 1061: New content would be executable, and the plan does not declare it (EX-20).
     UndeclaredExecutable,
     /// 1100: The text to replace is not in the file.
     PatternNotFound,
-    /// 1101: The text to replace is in the file more or less often than the plan says.
+    /// 1101: The number of matches of the text to replace differs from that in the plan.
     PatternCount,
-    /// 1102: The file has no such line.
+    /// 1102: A line number is out of range.
     LineOutOfRange,
-    /// 1103: A hunk does not apply where it says.
+    /// 1103: A hunk does not apply at its stated line.
     HunkMismatch,
-    /// 1104: A text is no JSONPath.
+    /// 1104: A text is not a JSONPath.
     SelectorInvalid,
     /// 1105: A JSONPath selects nothing.
     SelectorNoMatch,
-    /// 1106: A JSONPath selects more than one place.
+    /// 1106: A JSONPath selects more than one value.
     SelectorSeveral,
-    /// 1107: A property to add is there already.
+    /// 1107: A property to add already exists.
     PropertyExists,
-    /// 1108: A property to remove is not there.
+    /// 1108: A property to remove does not exist.
     PropertyMissing,
-    /// 1109: A name on the way to a place stands twice in its object.
+    /// 1109: A name on the path to a value occurs twice in its object.
     AmbiguousKey,
-    /// 1110: A file to edit as JSON or YAML is not sound as it is.
+    /// 1110: A file to edit as JSON or YAML is invalid before the edit.
     SourceNotParseable,
-    /// 1111: An edit would leave a file that is not sound JSON or YAML (EX-20).
+    /// 1111: An edit would leave invalid JSON or YAML (EX-20).
     ResultNotParseable,
-    /// 1112: An update would leave a schema that is none.
+    /// 1112: An update would leave a file that is not a schema.
     ResultNotSchema,
     /// 1113: A precondition does not hold (EX-12).
     PreconditionFailed,
@@ -109,68 +109,68 @@ pub enum ErrorCode {
     PostconditionFailed,
     /// 1115: A validation rule does not hold after the run (EX-12).
     ValidationRuleFailed,
-    /// 1116: A YAML value cannot be replaced alone: an alias, an anchor that is referred to, a tag or a name that is
-    /// no string is in the way.
+    /// 1116: A YAML value cannot be replaced on its own. It involves an alias, an anchor in use, a tag, or a
+    /// name that is not a string.
     YamlNotEditable,
     /// 1120: A query is not SQL (EX-11).
     SqlSyntax,
-    /// 1121: A query has no statement, or too many (EX-11).
+    /// 1121: A query has no statement or too many (EX-11).
     SqlCount,
-    /// 1122: A statement names what is not in the database, or has wrong types (EX-11).
+    /// 1122: A statement names something missing in the database, or has wrong types (EX-11).
     SqlBinding,
     /// 1123: The rows of a query cannot be saved as Parquet (EX-11).
     SqlResult,
-    /// 1124: A parameter is missing, not used, or of a type that the statement cannot take (EX-11).
+    /// 1124: A parameter is missing, unused, or of the wrong type for the statement (EX-11).
     SqlParameter,
     /// 1125: A statement failed while it ran (EX-11).
     SqlFailed,
-    /// 1126: The last statement gave no row, and the plan wants one (EX-11).
+    /// 1126: The last statement returned no rows, but the plan requires some (EX-11).
     SqlNoRows,
-    /// 1127: A transaction is open after the last statement (EX-11).
+    /// 1127: A transaction is still open after the last statement (EX-11).
     SqlOpenTransaction,
     /// 1128: A statement of this kind is not allowed in an SQL step (EX-11).
     SqlNotAllowed,
     /// 1130: A step of a pipeline failed (EX-9).
     PipelineFailed,
-    /// 1131: A pipeline changed a path that is not among its outputs, or left what no run can hold (EX-9).
+    /// 1131: A pipeline changed a path outside its outputs, or left a file that a run cannot record (EX-9).
     PipelineOutput,
-    /// 1132: An external pipeline was not started, and the change before it is published (EX-9).
+    /// 1132: An external pipeline did not start, although the change before it is published (EX-9).
     PipelineNotStarted,
     /// 2001: The target does not exist (EX-3).
     FileNotFound,
-    /// 2002: A file to make exists already (EX-3).
+    /// 2002: A file to create already exists (EX-3).
     FileExists,
-    /// 2003: The target is no regular file, or lies below one.
+    /// 2003: The target is not a regular file, or lies below one.
     NotAFile,
-    /// 2004: A file has another content than it has to have.
+    /// 2004: The content of a file differs from the expected content.
     HashMismatch,
-    /// 2005: There is no room left.
+    /// 2005: The disk is full.
     DiskFull,
-    /// 2006: The file system failed.
+    /// 2006: The file system reported an error.
     InputOutput,
-    /// 2007: An action took longer than it may (EX-21).
+    /// 2007: An action exceeded its time limit (EX-21).
     ActionTimeout,
     /// 2008: The reports cannot be written, so nothing runs (EX-13).
     ReportUnwritable,
     /// 2009: The checkpoint cannot be made, so nothing runs (EX-7).
     CheckpointFailed,
-    /// 2010: A file has another content after the run than the run gave it (EX-12).
+    /// 2010: The content of a file after the run differs from what the run wrote (EX-12).
     ChangedAfterRun,
     /// 2011: Another process has the database open (EX-11).
     DatabaseInUse,
-    /// 2012: The target is no database, a damaged one, or one of a later version of DuckDB (EX-11).
+    /// 2012: The target is not a database, is damaged, or has a later version of DuckDB (EX-11).
     DatabaseUnreadable,
-    /// 2013: The statements needed more memory or room than they may have (EX-21).
+    /// 2013: The statements exceeded their limit of memory or disk space (EX-21).
     SqlResources,
-    /// 2020: A target has changes that are not committed (EX-17).
+    /// 2020: A target has uncommitted changes (EX-17).
     DirtyTarget,
-    /// 2021: There is no repository to commit to.
+    /// 2021: There is no git repository to commit to.
     NoRepository,
     /// 2022: No branch is checked out.
     DetachedHead,
     /// 2023: The repository has no commit yet.
     UnbornHead,
-    /// 2024: A merge, rebase, cherry-pick or revert is not finished.
+    /// 2024: A merge, rebase, cherry-pick or revert is in progress.
     MergeInProgress,
     /// 2025: The repository lacks commits that a revert could need.
     ShallowRepository,
@@ -178,11 +178,11 @@ pub enum ErrorCode {
     BareRepository,
     /// 2027: The working tree is a linked one.
     LinkedWorktree,
-    /// 2028: Later changes stand where a revert would change something.
+    /// 2028: Later changes conflict with a revert.
     RevertConflict,
-    /// 3001: The file system does not let a target be changed.
+    /// 3001: The file system permissions forbid changing a target.
     PermissionDenied,
-    /// 3002: A target is not among what may be changed.
+    /// 3002: A target is outside the allowed scope.
     OutOfScope,
     /// 3003: A gate refused the plan.
     PolicyDenied,
@@ -190,23 +190,23 @@ pub enum ErrorCode {
     ProtectedFileViolation,
     /// 3101: A target is the rollback manifest or a backup of a report (EX-4).
     ProtectedReportViolation,
-    /// 4001: An action that this one waits for failed.
+    /// 4001: An action that this one depends on failed.
     DependencyFailed,
-    /// 4002: An action that this one waits for was skipped.
+    /// 4002: An action that this one depends on was skipped.
     DependencySkipped,
-    /// 5000: Something failed that nobody foresaw.
+    /// 5000: Unexpected internal error.
     InternalError,
-    /// 5001: The rollback did not end; the workspace needs attention.
+    /// 5001: The rollback failed; the workspace needs attention.
     RollbackFailed,
-    /// 5002: The task took longer than it may (EX-21).
+    /// 5002: The task exceeded its time limit (EX-21).
     TaskTimeout,
     /// 5003: The run was cancelled (EX-22).
     Cancelled,
-    /// 5004: Nobody knows whether an external pipeline ended: its process did first (EX-9).
+    /// 5004: The outcome of an external pipeline is unknown: actum's process ended before it (EX-9).
     ExternalEndUnknown,
 }
 
-/// A row of the table.
+/// Row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) number: u16,
@@ -215,7 +215,7 @@ pub(super) struct Row {
 }
 
 impl ErrorCode {
-    /// All of them, by their numbers.
+    /// All codes, by number.
     pub const ALL: [Self; 99] = [
         Self::EnvelopeInvalid,
         Self::NotApproved,

@@ -1,4 +1,4 @@
-//! What to do about each code, in a sentence.
+//! Advice for each code, in one sentence.
 
 use super::ErrorCode;
 
@@ -12,7 +12,7 @@ const SPLIT: &str = "Split the plan into several tasks.";
 const BY_CHECKPOINT: &str = "Nothing, if the run need not be committed: its checkpoint takes it back. Else put the repository right, and commit.";
 
 impl ErrorCode {
-    /// What to do about it, in a sentence.
+    /// Returns the advice for the code, in one sentence.
     pub fn to_do(self) -> &'static str {
         match self {
             Self::NotApproved

@@ -1,4 +1,4 @@
-//! What a lint finds, and where.
+//! Findings of a lint and their positions.
 
 use actum_core::RelPath;
 use actum_document::{JsonPath, Step};
@@ -7,156 +7,156 @@ use crate::codes::ErrorCode;
 use crate::name::ActionId;
 use crate::plan::ActionType;
 
-/// Something that would go wrong. `action` is the place of an action in the plan, counted from 0.
+/// Predicted problem of a plan. `action` is the index of an action in the plan, counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Finding {
-    /// The plan touches too many files.
+    /// Too many files in the plan.
     #[error("the plan touches {files} files, but a task may touch {files_max}; split it")]
     TooManyFiles {
-        /// How many.
+        /// Number of files.
         files: usize,
-        /// How many it may.
+        /// Maximum number of files.
         files_max: u32,
     },
-    /// A content is too large.
+    /// Content over the size limit.
     #[error("the action `{id}` makes a file of {bytes} bytes, but a file may have {bytes_max}")]
     TooLarge {
-        /// Which action.
+        /// Index of the action.
         action: usize,
-        /// Its id.
+        /// Id of the action.
         id: ActionId,
-        /// How large the content is.
+        /// Size of the content.
         bytes: u64,
-        /// How large it may be.
+        /// Maximum size.
         bytes_max: u64,
     },
-    /// This host cannot run actions of this type.
+    /// Action type that this host cannot run.
     #[error("the action `{id}` is of the type {action_type}, which cannot be run here: {why}")]
     NotAvailable {
-        /// Which action.
+        /// Index of the action.
         action: usize,
-        /// Its id.
+        /// Id of the action.
         id: ActionId,
-        /// Its type.
+        /// Type of the action.
         action_type: ActionType,
         /// Reason.
         why: String,
     },
-    /// Its pipeline cannot be run as the plan says.
+    /// Pipeline that cannot run as planned.
     #[error("the action `{id}` cannot run its pipeline: {why}")]
     Pipeline {
-        /// Which action.
+        /// Index of the action.
         action: usize,
-        /// Its id.
+        /// Id of the action.
         id: ActionId,
-        /// Code.
+        /// Error code.
         code: ErrorCode,
         /// Reason.
         why: String,
     },
-    /// It comes after an external pipeline.
+    /// Action after an external pipeline.
     #[error("the action `{id}` has to come before every external pipeline: {why}")]
     AfterExternal {
-        /// Which action.
+        /// Index of the action.
         action: usize,
-        /// Its id.
+        /// Id of the action.
         id: ActionId,
         /// Reason.
         why: String,
     },
-    /// Two actions touch one file and could run at once.
+    /// Two actions that touch one file and could run at once.
     #[error(
         "the actions `{first}` and `{second}` both touch `{path}` and could run at once; let one depend \
          on the other, or run them one after the other"
     )]
     Unordered {
-        /// Which action: the second.
+        /// Index of the second action.
         action: usize,
-        /// The file.
+        /// Path of the file.
         path: RelPath,
-        /// The one that stands first.
+        /// Id of the first action.
         first: ActionId,
-        /// The other.
+        /// Id of the second action.
         second: ActionId,
     },
-    /// The target is not there.
+    /// Missing target.
     #[error(
         "the action `{id}` would fail: its target `{path}` does not exist then; make it in an action \
          before, or correct the path"
     )]
     Missing {
-        /// Which action.
+        /// Index of the action.
         action: usize,
-        /// Its id.
+        /// Id of the action.
         id: ActionId,
-        /// The target.
+        /// Path of the target.
         path: RelPath,
     },
-    /// Something is where a file would be made.
+    /// Existing file at a path to create.
     #[error(
         "the action `{id}` would fail: `{path}` exists already then; change the file, or choose \
          another path"
     )]
     Exists {
-        /// Which action.
+        /// Index of the action.
         action: usize,
-        /// Its id.
+        /// Id of the action.
         id: ActionId,
-        /// The field that has the path.
+        /// Field with the path.
         field: &'static str,
-        /// The path.
+        /// Path to create.
         path: RelPath,
     },
-    /// A file is where a directory would have to be.
+    /// File at the path of a required directory.
     #[error(
         "the action `{id}` would fail: `{path}` lies below `{file}`, which is a file then; choose \
          another path"
     )]
     BelowFile {
-        /// Which action.
+        /// Index of the action.
         action: usize,
-        /// Its id.
+        /// Id of the action.
         id: ActionId,
-        /// The field that has the path.
+        /// Field with the path.
         field: &'static str,
-        /// The path.
+        /// Path to create.
         path: RelPath,
-        /// The file.
+        /// Path of the file.
         file: RelPath,
     },
-    /// A symbolic link is the target, or on the way to it.
+    /// Symbolic link as the target or in its path.
     #[error(
         "the action `{id}` cannot change `{path}`: `{link}` is a symbolic link, and none is followed; name \
          the file by its path without links"
     )]
     Linked {
-        /// Which action.
+        /// Index of the action.
         action: usize,
-        /// Its id.
+        /// Id of the action.
         id: ActionId,
-        /// The field that has the path.
+        /// Field with the path.
         field: &'static str,
-        /// The path.
+        /// Path of the target.
         path: RelPath,
-        /// The link.
+        /// Path of the link.
         link: RelPath,
     },
-    /// An action waits for one that would fail.
+    /// Action that depends on one that would fail.
     #[error(
         "the action `{id}` would be skipped, since it depends on `{because}`, which would not be done"
     )]
     Skipped {
-        /// Which action.
+        /// Index of the action.
         action: usize,
-        /// Its id.
+        /// Id of the action.
         id: ActionId,
-        /// The action that it waits for.
+        /// Id of the failing dependency.
         because: ActionId,
     },
 }
 
 impl Finding {
-    /// Its code (EX-18).
+    /// Returns the error code (EX-18).
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::TooManyFiles { .. } => ErrorCode::LimitExceeded,
@@ -173,7 +173,7 @@ impl Finding {
         }
     }
 
-    /// The action that it is about; none where it is the plan as a whole.
+    /// Returns the index of the action concerned, or `None` for the plan as a whole.
     pub fn action(&self) -> Option<usize> {
         match self {
             Self::TooManyFiles { .. } => None,
@@ -190,8 +190,8 @@ impl Finding {
         }
     }
 
-    /// The value in the plan that is meant. Of a field of an operation it names the operation, since the
-    /// field may stand in its `details`.
+    /// Returns the path of the value in the plan that causes the problem. For a field of an operation it is
+    /// the path of the operation, since the field may be in its `details`.
     pub fn path(&self) -> JsonPath {
         let member = |name: &str| Step::Member(name.to_owned());
         let mut steps = vec![member("action_plan")];

@@ -1,4 +1,4 @@
-//! The operations of a plan as they are described: one shape for each `type` (EX-9, EX-10, A.1, A.2).
+//! Schemas of the operations of a plan, one for each `type` (EX-9, EX-10, A.1, A.2).
 
 use actum_document::{Branch, Characters, Form, Member, ObjectSchema, Others, Tagged, Text};
 use actum_edit::edit::OCCURRENCES_MAX;
@@ -7,9 +7,9 @@ use super::super::condition::{DIGEST, PATH_TEXT};
 use super::super::limits::{CONTENT_CHARS_MAX, HUNKS_MAX, KEY_CHARS_MAX, PIPELINE_CHARS_MAX};
 use super::super::name::SELECTOR;
 
-/// The object in which the fields of an operation can stand as well (3.3).
+/// Name of the object that may also hold the fields of an operation (3.3).
 const DETAILS: Option<&str> = Some("details");
-/// The largest number of a line, or of a document.
+/// Maximum number of a line or of a document.
 const LINE_MAX: i64 = 4_294_967_295;
 
 const PATH: Form = Form::Text(PATH_TEXT);
@@ -106,7 +106,7 @@ static TEXT_REPLACE: ObjectSchema = operation(
         EXPECTED,
     ],
 );
-/// As many as one edit replaces at most; a test holds the two together.
+/// Maximum number of replacements of one edit. A test checks that both limits are equal.
 const OCCURRENCES_MAX_WHOLE: i64 = 1_000_000;
 const _: () = assert!(OCCURRENCES_MAX == 1_000_000, "the two limits are one");
 static LINE_INSERT: ObjectSchema = operation(

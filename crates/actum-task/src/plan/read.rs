@@ -1,4 +1,4 @@
-//! Makes a plan of what was read.
+//! Builds a plan from its document.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -30,12 +30,12 @@ pub(super) fn plan(bytes: &[u8]) -> Result<(TaskPlan, ActionPlaces), Mistakes> {
     })
 }
 
-/// The document, if it is JSON of a size that is read.
+/// Parses the document, if it is JSON within the size limit.
 fn document(bytes: &[u8]) -> Option<Value<'_>> {
     reader::check_size(bytes, PLAN_BYTES_MAX).ok().and_then(|()| Value::read(bytes).ok())
 }
 
-/// The actions in a document, before any is read.
+/// Returns the actions of a document, before any is read.
 fn unread_actions<'v>(document: &'v Value<'v>) -> &'v [Value<'v>] {
     match reader::member_of(document, "action_plan").map(|list| &list.content) {
         Some(Content::Array(actions)) => actions,
@@ -47,7 +47,7 @@ fn as_text<'v>(value: &'v Value<'_>) -> Option<&'v str> {
     if let Content::String(text) = &value.content { Some(text) } else { None }
 }
 
-/// Finds what is wrong with the order of actions whose ids and dependencies can all be read.
+/// Finds problems with the order of actions whose ids and dependencies can all be read.
 pub(super) fn order_problems(bytes: &[u8]) -> Vec<(GraphProblem, Option<Place>)> {
     let Some(document) = document(bytes) else { return Vec::new() };
     let actions = unread_actions(&document);
@@ -79,7 +79,7 @@ fn id_and_dependencies(action: &Value<'_>) -> Option<(ActionId, Vec<ActionId>)> 
     Some((id, depends_on))
 }
 
-/// Lists the paths that the actions of a plan name, as far as the bytes can be read at all.
+/// Lists the paths that the actions of a plan name, as far as the bytes can be read.
 pub(super) fn named(bytes: &[u8]) -> Vec<NamedTarget> {
     let Some(document) = document(bytes) else { return Vec::new() };
     let text = |object, name| reader::member_of(object, name).and_then(as_text);
@@ -97,7 +97,7 @@ pub(super) fn named(bytes: &[u8]) -> Vec<NamedTarget> {
     targets
 }
 
-/// The places of ascending bytes.
+/// Converts ascending byte offsets into positions.
 fn places(document: &[u8], starts: &[usize]) -> ActionPlaces {
     let (mut line, mut line_start, mut seen) = (1u64, 0, 0);
     let places = starts.iter().map(|&start| {
@@ -147,7 +147,7 @@ fn instructions(form: Form, value: &Value<'_>) -> Taken<Instructions> {
     fields.finish(Some(Instructions { order, constraints, validation_rules }))
 }
 
-/// The soft constraints that are set.
+/// Reads the soft constraints that are set.
 pub(crate) fn constraints(fields: &mut Fields<'_>) -> ConstraintOverrides {
     ConstraintOverrides {
         stop_on_error: fields.optional("stop_on_error", flag),
@@ -224,7 +224,7 @@ fn tier(word: &str) -> Option<RiskTier> {
     super::TIERS.into_iter().find(|(level, _)| *level == word).map(|(_, tier)| tier)
 }
 
-/// What an operation does, before it is known which type of action does it.
+/// Operation whose action type is not known yet.
 enum Done {
     Create { content: String, executable: bool },
     Content(String),
@@ -237,8 +237,8 @@ enum Done {
 }
 
 impl Done {
-    /// What an action of this type does to its target. The description of each type lets no other
-    /// operations through.
+    /// Returns the work of an action of this type with this operation. The schema of each type rejects all
+    /// other operations.
     fn work(self, kind: &str) -> Work {
         match (self, kind) {
             (Self::Create { content, executable }, _) => Work::Create { content, executable },

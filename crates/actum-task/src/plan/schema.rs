@@ -1,4 +1,4 @@
-//! The task plan as it is described: what a reader checks and the published schema says (3.3, EX-2).
+//! Schema of the task plan, used by the reader and the published schema (3.3, EX-2).
 
 use actum_document::{Branch, Form, Member, Need, ObjectSchema, Others, Tagged, Text};
 
@@ -11,7 +11,7 @@ use super::operation::{
     OF_CREATE, OF_DELETE, OF_MODIFY, OF_PIPELINE, OF_RENAME, OF_SCHEMA, OF_SQL,
 };
 
-/// A `task_plan.json`.
+/// Schema of `task_plan.json`.
 pub(crate) static TASK_PLAN: ObjectSchema = ObjectSchema {
     name: "a task plan",
     about: "What an inspector asks for. A plan with other members, or with a name twice in one object, is refused; so is one of more than 100 MiB. Ids of actions stand once, what an action depends on is in the plan, and no action waits for itself.",
@@ -54,7 +54,7 @@ const VERIFY_HASHES: Member = Member::optional(
     Form::Flag,
     "Whether targets are hashed again after the run. True where neither plan nor config says otherwise. What an operation expects of its target is checked either way.",
 );
-/// The soft constraints, which a plan and a config both can set.
+/// Soft constraints, which both a plan and a config can set.
 pub(crate) static CONSTRAINT_FIELDS: [Member; 4] =
     [STOP_ON_ERROR, ROLLBACK_ON_FAILURE, PRESERVE_PERMISSIONS, VERIFY_HASHES];
 
@@ -84,7 +84,7 @@ static INSTRUCTIONS: ObjectSchema = ObjectSchema {
     ],
 };
 
-/// What is the same in all actions, and between it what is not.
+/// Members of an action: those shared by all types, and those that the arguments define.
 const fn members(
     word: &'static [&'static str],
     operation: Form,

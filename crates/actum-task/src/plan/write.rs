@@ -1,4 +1,4 @@
-//! Writes a plan as JSON. Values keep their spelling, so the text is put together piece by piece.
+//! Writes a plan as JSON. Values keep their spelling, so the text is built piece by piece.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use actum_edit::edit::json_patch::JsonText;
 use super::{Action, Change, Instructions, SchemaChange, StructureEdit, TIERS, TaskPlan, Work};
 use crate::condition::{Check, Condition};
 
-/// An object or an array that is being written.
+/// Object or array that is being written.
 struct Writer {
     text: String,
 }
@@ -25,7 +25,7 @@ pub(super) fn plan(plan: &TaskPlan) -> String {
 }
 
 impl Writer {
-    /// Begins a member; a comma stands before all but the first.
+    /// Starts a member, with a comma before all except the first.
     fn name(&mut self, name: &str) {
         if !self.text.ends_with('{') {
             self.text.push(',');
@@ -35,7 +35,7 @@ impl Writer {
     }
 
     fn string(&mut self, text: &str) {
-        // A text can always be written.
+        // Serialising a string always succeeds.
         self.text.push_str(&serde_json::to_string(text).unwrap_or_default());
     }
 
@@ -66,7 +66,7 @@ impl Writer {
 
     fn number(&mut self, name: &str, number: impl Into<u64>) {
         self.name(name);
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         write!(self.text, "{}", number.into()).unwrap_or_default();
     }
 

@@ -1,4 +1,4 @@
-//! The change log: what each action did to its file (EX-15).
+//! Change log: the changes of each action to its file (EX-15).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,77 +12,77 @@ use super::file_path::{FilePath, NewPath};
 use super::schemas::CHANGE_LOG;
 use super::{ReportError, document};
 
-/// What the actions did to files, in the order in which they did it. A run that was taken back lists
-/// what it had done. The two totals follow from the changes.
+/// Changes that the actions made to files, in order. A run that was rolled back lists the changes it had
+/// made. The two totals follow from the changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Written", try_from = "Written")]
 pub struct ChangeLog {
-    /// The id of the log.
+    /// Id of the log.
     pub log_id: PlainId,
-    /// The plan.
+    /// Id of the plan.
     pub plan_id: PlainId,
-    /// The execution report.
+    /// Id of the execution report.
     pub execution_report_id: PlainId,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// What the actions did.
+    /// Changes of the actions.
     pub changes: Vec<Change>,
 }
 
-/// What an action did to a file.
+/// Change that an action made to a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// Its id.
+    /// Id of the change.
     pub change_id: PlainId,
-    /// The action.
+    /// Id of the action.
     pub action_id: CleanText,
-    /// The file; of one that was renamed where it was.
+    /// Path of the file; for a renamed file, the old path.
     #[serde(flatten)]
     pub file_path: FilePath,
-    /// Where it is, if it was renamed.
+    /// New path of a renamed file.
     #[serde(flatten)]
     pub new_path: Option<NewPath>,
-    /// What was done.
+    /// Kind of change.
     pub operation: ChangeWord,
-    /// The file before.
+    /// State of the file before.
     pub before_state: FileAt,
-    /// The file after; of one that was renamed at its new path.
+    /// State of the file after; for a renamed file, at its new path.
     pub after_state: FileAt,
-    /// What differs in it.
+    /// Summary of the difference.
     pub diff_summary: DiffSummary,
-    /// When.
+    /// Time of the change.
     pub timestamp: Timestamp,
 }
 
-/// What is done to a file. An update of a schema modifies it.
+/// Kind of change to a file. An update of a schema counts as a modification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ChangeWord {
-    /// It appears.
+    /// File is created.
     Create,
-    /// Its bytes change, or its mode.
+    /// Bytes or mode of the file change.
     Modify,
-    /// It disappears.
+    /// File is deleted.
     Delete,
-    /// It goes to another path; its bytes may change as well.
+    /// File moves to another path; its bytes may change as well.
     Rename,
 }
 
-/// A file at a moment, or that there was none.
+/// State of a path at a moment: a file, or no file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "WrittenState", try_from = "WrittenState")]
 pub struct FileAt(pub Option<PresentFile>);
 
-/// A file at a moment.
+/// State of a file at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PresentFile {
-    /// SHA-256 of its bytes.
+    /// SHA-256 of the bytes.
     pub sha256: Digest,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// When it was last changed.
+    /// Time of the last modification.
     pub modified: Timestamp,
-    /// Its permission bits.
+    /// Permission bits.
     pub mode: Option<FileMode>,
 }
 
@@ -108,7 +108,7 @@ struct WrittenState {
 }
 
 impl ChangeLog {
-    /// How many files were changed. A file that was renamed and changed is one.
+    /// Returns the number of changed files. A file that was both renamed and modified counts once.
     pub fn files_affected_count(&self) -> u64 {
         let mut names: BTreeMap<&RelPath, &RelPath> = BTreeMap::new();
         let mut files = BTreeSet::new();
@@ -124,7 +124,7 @@ impl ChangeLog {
         actum_core::count(files.len())
     }
 
-    /// Lines added and lines removed, together.
+    /// Returns the number of added and removed lines together.
     pub fn total_lines_changed(&self) -> u64 {
         let lines = self.changes.iter().map(|change| &change.diff_summary);
         lines.fold(0, |sum: u64, diff| {
@@ -132,28 +132,28 @@ impl ChangeLog {
         })
     }
 
-    /// Reads a log. Members that are not known are passed over.
+    /// Reads a log. Ignores unknown members.
     ///
     /// # Errors
-    /// [`ReportError`] with the first mistake: also where a total is not that of the changes.
+    /// [`ReportError`] with the first mistake, including one where a total is not that of the changes.
     pub fn read(bytes: &[u8]) -> Result<Self, ReportError> {
         document::read(bytes, &CHANGE_LOG)
     }
 
-    /// Writes the log, as what [`read`](Self::read) takes it back from.
+    /// Writes the log in the form that [`read`](Self::read) accepts.
     ///
     /// # Errors
-    /// [`ReportError`] when something is longer than the schema lets it be.
+    /// [`ReportError`] if a value is longer than the schema allows.
     pub fn write(&self) -> Result<Vec<u8>, ReportError> {
         document::write(self, Self::read)
     }
 }
 
 impl FileAt {
-    /// There was none.
+    /// State of a path without a file.
     pub const ABSENT: Self = Self(None);
 
-    /// This file, as it was at this time.
+    /// Returns the state of this file, last modified at this time.
     pub fn present(state: FileState, modified: Timestamp) -> Self {
         let FileState { sha256, size, mode } = state;
         Self(Some(PresentFile { sha256, size, modified, mode: Some(mode) }))

@@ -1,4 +1,4 @@
-//! Text in reports, in which no credential is left (EX-20).
+//! Text of reports, with credentials removed (EX-20).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,22 +6,22 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Finds credentials: the bytes of a content in which they stand.
+/// Function that finds credentials: it returns their byte ranges in the content.
 pub type Redact<'r> = &'r dyn Fn(&[u8]) -> Vec<Range<usize>>;
 
-/// What stands in the place of a credential.
+/// Replacement for a credential.
 pub const REDACTED: &str = "[redacted]";
-/// The longest text, in characters; a longer one is cut off.
+/// Maximum length of a text, in characters. A longer text is truncated.
 pub const TEXT_CHARS_MAX: usize = 4096;
 
-/// A text of a report. There is no way to one that does not look for credentials, other than to write
-/// it into the program, or to read it from a report.
+/// Text of a report. It comes from [`CleanText::new`], which removes credentials, from a literal of the
+/// program, or from an existing report. There is no other way to make one.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CleanText(String);
 
 impl CleanText {
-    /// The text without the credentials in it, cut off with `…` after [`TEXT_CHARS_MAX`] characters.
+    /// Returns the text without its credentials, truncated with `…` after [`TEXT_CHARS_MAX`] characters.
     pub fn new(text: &str, redact: Redact<'_>) -> Self {
         let masked = masked_lines(text.as_bytes(), redact(text.as_bytes()));
         let lines = (1..).zip(text.as_bytes().split_inclusive(|&byte| byte == b'\n'));
@@ -33,12 +33,12 @@ impl CleanText {
         Self(cut(&String::from_utf8_lossy(&clean), TEXT_CHARS_MAX))
     }
 
-    /// A text of the program itself.
+    /// Wraps a literal of the program.
     pub fn fixed(text: &'static str) -> Self {
         Self(cut(text, TEXT_CHARS_MAX))
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -50,7 +50,7 @@ impl fmt::Display for CleanText {
     }
 }
 
-/// The text, or as many characters of it as are allowed, the last of them `…`.
+/// Truncates the text to the allowed number of characters, the last of them `…`.
 pub(super) fn cut(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         None => text.to_owned(),
@@ -58,8 +58,8 @@ pub(super) fn cut(text: &str, chars_max: usize) -> String {
     }
 }
 
-/// The lines of a content that have credentials in them, counted from 1, without these. Each stays one
-/// line, also where a credential goes on in the next.
+/// Returns the lines that contain credentials, without the credentials, by line number from 1. Each stays one
+/// line, even if a credential continues on the next line.
 pub(super) fn masked_lines(content: &[u8], secrets: Vec<Range<usize>>) -> BTreeMap<u64, Vec<u8>> {
     let mut masked = BTreeMap::new();
     if secrets.is_empty() {
@@ -71,7 +71,7 @@ pub(super) fn masked_lines(content: &[u8], secrets: Vec<Range<usize>>) -> BTreeM
     for (number, line) in (1..).zip(content.split_inclusive(|&byte| byte == b'\n')) {
         let end = start + line.len();
         let text_end = end - usize::from(line.ends_with(b"\n"));
-        // Those that end before this line concern no later one either.
+        // Credentials that end before this line do not affect later lines either.
         next += secrets.iter().skip(next).take_while(|secret| secret.end <= start).count();
         let here = secrets.iter().skip(next).take_while(|secret| secret.start < text_end);
         let (mut clean, mut at) = (Vec::new(), start);
@@ -93,7 +93,7 @@ pub(super) fn masked_lines(content: &[u8], secrets: Vec<Range<usize>>) -> BTreeM
     masked
 }
 
-/// The same bytes, as ranges that follow and do not touch each other.
+/// Merges the ranges into sorted ranges that neither overlap nor touch.
 fn apart(mut secrets: Vec<Range<usize>>) -> Vec<Range<usize>> {
     secrets.retain(|secret| secret.start < secret.end);
     secrets.sort_by_key(|secret| secret.start);
@@ -121,7 +121,7 @@ mod tests {
         let clean = CleanText::new("é KEY-1234 and KEY-5678KEY-9abc\nKEY-dead.", &keys);
         assert_eq!(clean.as_str(), "é [redacted] and [redacted]\n[redacted].");
         assert_eq!(CleanText::new("", &keys).as_str(), "");
-        // One that goes on over the end of a line, and one past the end of the text.
+        // A credential that spans the end of a line, and one that exceeds the end of the text.
         assert_eq!(
             CleanText::new("KEY-1\n\n3 x KEY-", &keys).as_str(),
             "[redacted]\n\n[redacted] x [redacted]"

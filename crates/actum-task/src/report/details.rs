@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::clean_text::{CleanText, TEXT_CHARS_MAX};
 
-/// Statements of a step that are listed.
+/// Maximum number of listed statements of a step.
 const STATEMENTS_MAX: usize = 1000;
-/// Steps of a pipeline that are listed, at most: as many as a policy can declare.
+/// Maximum number of listed steps of a pipeline: as many as a policy can declare.
 const STEPS_MAX: usize = 100;
 
-/// Details of an action, by what ran it. They hold digests and counts, and neither values of parameters nor data.
+/// Details of an action, by the kind of process that ran it. They hold digests and counts, but no parameter
+/// values or data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionDetails {
@@ -34,7 +35,7 @@ pub struct PipelineDetails {
     pub process_ms: u64,
     /// Confinement that was in force.
     pub confinement: ConfinementDetails,
-    /// Whether the result had been kept when it was shown for approval, so that nothing ran now.
+    /// True if the result came from the cache made for the approval, so that no process ran this time.
     #[serde(default)]
     pub was_kept: bool,
 }
@@ -75,13 +76,13 @@ pub struct SqlDetails {
     pub statements_left_out: u64,
     /// Rows that they changed together, as they counted them; more where the tables were compared and more differed.
     pub rows_changed: u64,
-    /// Most memory of the process that was seen, in bytes.
+    /// Highest observed memory use of the process, in bytes.
     pub peak_memory_bytes: u64,
     /// Time of the process, in milliseconds.
     pub process_ms: u64,
     /// Confinement that was in force.
     pub confinement: ConfinementDetails,
-    /// Whether the result had been kept when it was shown for approval, so that nothing ran now.
+    /// True if the result came from the cache made for the approval, so that no process ran this time.
     pub was_kept: bool,
 }
 
@@ -99,7 +100,7 @@ pub struct EngineDetails {
 pub struct StatementDetails {
     /// Kind, such as `UPDATE`.
     pub kind: CleanText,
-    /// Rows that it changed; of a query the rows that it gave.
+    /// Number of rows that it changed, or for a query the number of rows that it returned.
     pub rows: u64,
 }
 
@@ -111,12 +112,12 @@ pub struct ConfinementDetails {
     /// Version of Landlock's interface; absent where the host has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landlock: Option<u32>,
-    /// Whether it ran as root, without capabilities.
+    /// True if the process ran as root, without capabilities.
     pub is_root: bool,
 }
 
 impl StatementDetails {
-    /// Lists statements, and counts those that are left out.
+    /// Lists the statements up to the limit and counts the rest.
     pub fn list(statements: impl ExactSizeIterator<Item = Self>) -> (Vec<Self>, u64) {
         let left_out = statements.len().saturating_sub(STATEMENTS_MAX);
         (statements.take(STATEMENTS_MAX).collect(), u64::try_from(left_out).unwrap_or(u64::MAX))
@@ -132,7 +133,7 @@ const WAS_KEPT: &str =
     "Whether the result had been kept when it was shown for approval, so that nothing ran now.";
 const SHA256: Form = Form::Text(Text::filled(64, Characters::Sha256));
 const LINES: Form = Form::Text(Text::any(TEXT_CHARS_MAX));
-/// Up to what readers do not round.
+/// Count within the range that JSON readers do not round.
 const COUNT: Form = Form::Whole { min: 0, max: (1 << 53) - 1 };
 
 pub(super) const OF_ACTION: Member = Member::optional(

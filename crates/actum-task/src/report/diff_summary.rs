@@ -1,4 +1,4 @@
-//! What differs in a file, in two numbers and a few lines (EX-15).
+//! Summary of a file difference: two line counts and a short preview (EX-15).
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::clean_text::{Redact, cut, masked_lines};
 
-/// The longest preview, in characters.
+/// Maximum length of a preview, in characters.
 pub const PREVIEW_CHARS_MAX: usize = 500;
 
-/// How the content of a file differs. Credentials are in none of it.
+/// Summary of how the content of a file differs. It contains no credentials.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffSummary {
     lines_added: u64,
@@ -22,8 +22,7 @@ pub struct DiffSummary {
 }
 
 impl DiffSummary {
-    /// The difference of a content before and after; `None` where there is no file. Binary content
-    /// has no lines.
+    /// Compares the content before and after; `None` means that there is no file. Binary content has no lines.
     pub fn of(before: Option<&[u8]>, after: Option<&[u8]>, redact: Redact<'_>) -> Self {
         let (old, new) = (before.unwrap_or_default(), after.unwrap_or_default());
         if !text::is_text(old) || !text::is_text(new) {
@@ -49,30 +48,31 @@ impl DiffSummary {
         Self { lines_added, lines_removed, preview: preview(&hunks, &masked.0, &masked.1) }
     }
 
-    /// Lines that are in the new content and not in the old.
+    /// Returns the number of lines that are only in the new content.
     pub fn lines_added(&self) -> u64 {
         self.lines_added
     }
 
-    /// Lines that are in the old content and not in the new.
+    /// Returns the number of lines that are only in the old content.
     pub fn lines_removed(&self) -> u64 {
         self.lines_removed
     }
 
-    /// The first hunks of a unified diff, cut off with `…` after [`PREVIEW_CHARS_MAX`] characters.
+    /// Returns the first hunks of a unified diff, truncated with `…` after [`PREVIEW_CHARS_MAX`] characters.
     pub fn preview(&self) -> &str {
         &self.preview
     }
 }
 
-/// The beginning of the diff. Lines with credentials, which are given by their numbers, come without.
+/// Returns the beginning of the diff. Credentials are removed from the lines that contain them, which are
+/// given by number.
 fn preview(
     hunks: &[LineHunk],
     old_masked: &BTreeMap<u64, Vec<u8>>,
     new_masked: &BTreeMap<u64, Vec<u8>>,
 ) -> String {
     let mut preview = String::new();
-    // A character has at least one byte, so what is longer in bytes alone can still be short enough.
+    // A character has at least one byte, so a preview over the limit in bytes can still be within it in characters.
     let is_full = |preview: &String| preview.chars().count() > PREVIEW_CHARS_MAX;
     for hunk in hunks {
         let LineHunk { old_start, old_lines, new_start, new_lines, .. } = hunk;
@@ -90,7 +90,7 @@ fn preview(
             old += u64::from(line.side != Side::New);
             new += u64::from(line.side != Side::Old);
             let bytes = masked.map_or(line.bytes, Vec::as_slice);
-            // Four bytes are the longest character; what is beyond cannot be shown.
+            // A character has at most four bytes, so bytes beyond this limit are never shown.
             let shown = bytes.get(..4 * (PREVIEW_CHARS_MAX + 1)).unwrap_or(bytes);
             preview.push(sign);
             preview.push_str(&String::from_utf8_lossy(shown));
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn a_preview_has_at_most_500_characters_and_no_half_one() {
         let content = |chars: usize| "é".repeat(chars) + "\n";
-        // A head of 16 characters, a sign, and the end of the line.
+        // Diff header of 16 characters, a sign, and the end of the line.
         let longest = DiffSummary::of(None, Some(content(482).as_bytes()), &none);
         assert_eq!(longest.preview().chars().count(), 500);
         assert!(longest.preview().ends_with("é\n"));

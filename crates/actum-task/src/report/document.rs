@@ -1,4 +1,4 @@
-//! Reads and writes the documents of a task by their shapes.
+//! Reads and writes the documents of a task by their schemas.
 
 use actum_document::{Diagnostic, JsonPath, ObjectSchema, Problem, reader};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use super::ReportError;
 
-/// The largest document, in bytes: 64 MiB. A change log has a preview of each change.
+/// Maximum size of a document, in bytes: 64 MiB. A change log has a preview of each change.
 pub(super) const DOCUMENT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 pub(super) fn read<T: DeserializeOwned>(
@@ -16,7 +16,7 @@ pub(super) fn read<T: DeserializeOwned>(
     reader::read_as(bytes, DOCUMENT_BYTES_MAX, shape).map_err(ReportError)
 }
 
-/// The document on many lines, for people as well, if `read` takes it back.
+/// Writes the document over several lines, so that users can read it too. Fails unless `read` accepts the result.
 pub(super) fn write<T: Serialize>(
     document: &T,
     read: fn(&[u8]) -> Result<T, ReportError>,
@@ -24,7 +24,7 @@ pub(super) fn write<T: Serialize>(
     written(serde_json::to_vec_pretty(document), read)
 }
 
-/// The document on one line.
+/// Writes the document on one line.
 pub(super) fn write_line<T: Serialize>(
     document: &T,
     read: fn(&[u8]) -> Result<T, ReportError>,

@@ -1,4 +1,4 @@
-//! Errors of tasks: the object that tells one, and the report of a run that had one (EX-18).
+//! Errors of tasks: the error object, and the report of a run with an error (EX-18).
 
 use actum_core::plain_id::PlainId;
 use actum_core::{RunId, Timestamp};
@@ -10,118 +10,118 @@ use super::schemas::ERROR_REPORT;
 use super::{ReportError, document};
 use crate::{ErrorCategory, ErrorCode, RecoveryAction};
 
-/// One error.
+/// Error of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorObject {
-    /// Its id.
+    /// Id of the error.
     pub error_id: PlainId,
-    /// Its number, from 1000 to 5999.
+    /// Error code, from 1000 to 5999.
     pub error_code: u16,
-    /// What kind of error it is.
+    /// Category of the error.
     pub error_category: ErrorCategory,
-    /// Which error it is, in capitals: `FILE_NOT_FOUND`, say.
+    /// Name of the error in capitals, for example `FILE_NOT_FOUND`.
     pub error_type: String,
-    /// What went wrong, in a sentence.
+    /// Description of the error in one sentence.
     pub message: CleanText,
-    /// Of what.
+    /// Subject of the error.
     pub details: ErrorDetails,
-    /// What was done about it.
+    /// Recovery that was carried out.
     pub recovery_action: RecoveryAction,
-    /// When.
+    /// Time of the error.
     pub timestamp: Timestamp,
 }
 
-/// What an error is of. Each member is there where it applies.
+/// Subject of an error. Members that do not apply are absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ErrorDetails {
-    /// The action.
+    /// Id of the action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_id: Option<CleanText>,
-    /// The path, as the plan names it.
+    /// Path, as written in the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<CleanText>,
-    /// The type of the action.
+    /// Type of the action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<CleanText>,
-    /// Each target that no plan may have.
+    /// Targets that no plan may have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<Violation>,
-    /// The value in the plan or the configuration.
+    /// JSON path of the value in the plan or the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json_path: Option<CleanText>,
-    /// The line it is in, counted from 1.
+    /// Line of the value, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// The column, counted from 1.
+    /// Column of the value, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
-    /// The permanent name of actum's reason.
+    /// Permanent name of actum's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<CleanText>,
-    /// The chain of errors of an internal error (5xxx), a line each.
+    /// Error chain of an internal error (5xxx), one error a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack_trace: Option<CleanText>,
-    /// What the reader can do.
+    /// Hints that the reader can act on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<CleanText>,
 }
 
-/// A target that no plan may have.
+/// Target that no plan may have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
-    /// The action.
+    /// Id of the action.
     pub action_id: CleanText,
-    /// The path, as the plan names it.
+    /// Path, as written in the plan.
     pub target: CleanText,
-    /// Why not: `Protected file: agent system documentation`, say.
+    /// Reason for the rejection, for example `Protected file: agent system documentation`.
     pub reason: CleanText,
 }
 
-/// How a run with an error ended.
+/// Outcome of a run with an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorStatus {
-    /// It was not begun.
+    /// Run did not start.
     Rejected,
-    /// Some of it is done and in effect.
+    /// Some actions are done and in effect.
     Partial,
-    /// None of it is done, or a person must look.
+    /// No action is done, or an operator must intervene.
     Failed,
-    /// It was taken back.
+    /// Run was rolled back.
     RolledBack,
-    /// Somebody cancelled it.
+    /// Run was cancelled.
     Cancelled,
 }
 
-/// The report of a run that was refused or had an error: the members of that error beside those that
-/// say of which run it is.
+/// Report of a run that was rejected or had an error. It has the members of that error and those that
+/// identify the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorReport {
-    /// The id of the report.
+    /// Id of the report.
     pub report_id: PlainId,
-    /// The plan; absent where that could not be read.
+    /// Id of the plan; absent if the plan could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_id: Option<PlainId>,
-    /// How it ended.
+    /// Outcome of the run.
     pub status: ErrorStatus,
-    /// The error that decided how it ended.
+    /// Error that decided the outcome.
     #[serde(flatten)]
     pub error: ErrorObject,
-    /// The other errors there were, in their order.
+    /// Other errors, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_errors: Vec<ErrorObject>,
-    /// The run in the workspace and the ledger.
+    /// Run in the workspace and the ledger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
 }
 
 impl ErrorReport {
-    /// All errors, that which decided how it ended first.
+    /// Returns all errors, starting with the one that decided the outcome.
     pub fn errors(&self) -> impl Iterator<Item = &ErrorObject> {
         std::iter::once(&self.error).chain(&self.other_errors)
     }
 
-    /// Those of which a person is told (EX-18).
+    /// Returns the errors that are reported to the operator (EX-18).
     pub fn alerts(&self) -> impl Iterator<Item = &ErrorObject> {
         self.errors().filter(|error| {
             let code = ErrorCode::of_number(error.error_code);
@@ -129,7 +129,7 @@ impl ErrorReport {
         })
     }
 
-    /// Reads a report. Members that are not known are passed over.
+    /// Reads a report. Ignores unknown members.
     ///
     /// # Errors
     /// [`ReportError`] with the first mistake.
@@ -137,17 +137,17 @@ impl ErrorReport {
         document::read(bytes, &ERROR_REPORT)
     }
 
-    /// Writes the report, as what [`read`](Self::read) takes it back from.
+    /// Writes the report in the form that [`read`](Self::read) accepts.
     ///
     /// # Errors
-    /// [`ReportError`] when something is not as the schema has it: a code of no category, say.
+    /// [`ReportError`] if a value does not match the schema, for example a code outside all categories.
     pub fn write(&self) -> Result<Vec<u8>, ReportError> {
         document::write(self, Self::read)
     }
 }
 
 impl ErrorStatus {
-    /// The word.
+    /// Returns the word used in the report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Rejected => "REJECTED",
@@ -158,7 +158,7 @@ impl ErrorStatus {
         }
     }
 
-    /// How a run ended that has an execution report as well; `None` where it succeeded.
+    /// Maps the status of an execution report; `None` if the run succeeded.
     pub fn of(status: ReportStatus) -> Option<Self> {
         match status {
             ReportStatus::Success => None,

@@ -1,4 +1,4 @@
-//! The execution report: what became of a plan (EX-14).
+//! Execution report: the outcome of a plan (EX-14).
 
 use std::collections::BTreeSet;
 
@@ -12,11 +12,10 @@ use super::details::ActionDetails;
 use super::schemas::EXECUTION_REPORT;
 use super::{ReportError, document};
 
-/// The version of the contract that reports are written by.
+/// Version of the contract that the reports follow.
 pub const EXECUTOR_VERSION: &str = "2.0.0";
 
-/// What became of a plan. Its status, its counts and its duration follow from the rest, so none of
-/// them can be wrong.
+/// Outcome of a plan. Its status, counts and duration are computed from the rest, so they are always consistent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Written", try_from = "Written")]
 pub struct ExecutionReport {
@@ -26,165 +25,165 @@ pub struct ExecutionReport {
     rollback_performed: bool,
 }
 
-/// What is known of the run as a whole.
+/// Facts about the run as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFacts {
-    /// The id of the report.
+    /// Id of the report.
     pub report_id: PlainId,
-    /// The plan.
+    /// Id of the plan.
     pub plan_id: PlainId,
-    /// When it began.
+    /// Start time.
     pub started_at: Timestamp,
-    /// When it had ended.
+    /// End time.
     pub completed_at: Timestamp,
-    /// What takes it back, where there is such.
+    /// Id of the rollback manifest, if there is one.
     pub rollback_manifest_id: Option<PlainId>,
-    /// What there is to say besides.
+    /// Additional details.
     pub more: RunDetails,
 }
 
-/// What there is to say of a run besides. These members are actum's own.
+/// Additional details of a run. These members are specific to actum.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RunDetails {
-    /// The task.
+    /// Id of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<PlainId>,
-    /// The run in the workspace and the ledger.
+    /// Run in the workspace and the ledger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
-    /// Where its receipt is.
+    /// Path of the receipt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<CleanText>,
-    /// The commit that holds it, in hexadecimal digits, where it was committed.
+    /// Hexadecimal id of the git commit, if the run was committed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<CleanText>,
-    /// How it is, or was, taken back.
+    /// Method by which the run can be, or was, rolled back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollback_method: Option<RollbackMethod>,
-    /// Where the plan went that was in force before.
+    /// Archive path of the previous plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived_to: Option<CleanText>,
-    /// What a person should know: why a run was not committed, say.
+    /// Notes for the user, for example why a run was not committed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<CleanText>,
 }
 
-/// How a run is taken back (EX-17).
+/// Method of rolling a run back (EX-17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RollbackMethod {
-    /// By a commit that reverts it.
+    /// Git commit that reverts the run's commit.
     GitRevert,
-    /// To the bytes of the checkpoint.
+    /// Restore to the bytes of the checkpoint.
     Checkpoint,
 }
 
-/// How a run ended, other than by what became of its actions.
+/// End of a run, apart from the outcomes of its actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunEnd {
-    /// What its actions did is in effect.
+    /// Changes of the actions are in effect.
     Finished,
-    /// It was taken back.
+    /// Run was rolled back.
     RolledBack,
-    /// Somebody cancelled it, and it was taken back.
+    /// Run was cancelled and rolled back.
     Cancelled,
-    /// It should have been taken back, and a person must look.
+    /// Rollback failed, and an operator must intervene.
     RollbackFailed,
 }
 
-/// The word for how a run ended.
+/// Status of a finished run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ReportStatus {
-    /// All is done.
+    /// All actions are done.
     Success,
-    /// Some of it is done and in effect.
+    /// Some actions are done and in effect.
     Partial,
-    /// None of it is done, or a person must look.
+    /// No action is done, or an operator must intervene.
     Failed,
-    /// What was done was taken back.
+    /// Completed actions were rolled back.
     RolledBack,
-    /// Somebody cancelled it, and what was done was taken back.
+    /// Run was cancelled, and completed actions were rolled back.
     Cancelled,
 }
 
-/// What became of one action.
+/// Outcome of one action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionOutcome {
-    /// It was carried out; it counts as that also where the run was taken back.
+    /// Completed action. It counts as completed even if the run was rolled back.
     Completed(CompletedAction),
-    /// It could not be.
+    /// Failed action.
     Failed(FailedAction),
-    /// It was not tried.
+    /// Skipped action.
     Skipped(SkippedAction),
 }
 
-/// An action that was carried out.
+/// Completed action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompletedAction {
-    /// The action.
+    /// Id of the action.
     pub action_id: CleanText,
-    /// `SUCCESS`.
+    /// Status, always `SUCCESS`.
     pub status: CompletedWord,
-    /// When it began.
+    /// Start time.
     pub started_at: Timestamp,
-    /// When it had ended.
+    /// End time.
     pub completed_at: Timestamp,
-    /// What it did, in a sentence.
+    /// Description of the effect in one sentence.
     pub output: CleanText,
-    /// Details, where it ran in a process of its own.
+    /// Details, if it ran in its own process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<ActionDetails>,
 }
 
-/// An action that could not be carried out.
+/// Failed action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedAction {
-    /// The action.
+    /// Id of the action.
     pub action_id: CleanText,
-    /// `FAILED`.
+    /// Status, always `FAILED`.
     pub status: FailedWord,
-    /// The number of the error.
+    /// Error code.
     pub error_code: u16,
-    /// What went wrong, in a sentence.
+    /// Description of the error in one sentence.
     pub error_message: CleanText,
-    /// The chain of errors of an internal error (5xxx), a line each.
+    /// Error chain of an internal error (5xxx), one error a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack_trace: Option<CleanText>,
-    /// Details, where it ran to its end in a process of its own.
+    /// Details, if its own process ran to the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<ActionDetails>,
 }
 
-/// An action that was not tried.
+/// Skipped action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedAction {
-    /// The action.
+    /// Id of the action.
     pub action_id: CleanText,
-    /// Why.
+    /// Reason for skipping.
     pub reason: CleanText,
 }
 
-/// The only status of an action that was carried out.
+/// Only status of a completed action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CompletedWord {
-    /// `SUCCESS`.
+    /// Value `SUCCESS`.
     #[default]
     Success,
 }
 
-/// The only status of an action that could not be carried out.
+/// Only status of a failed action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum FailedWord {
-    /// `FAILED`.
+    /// Value `FAILED`.
     #[default]
     Failed,
 }
 
-/// How many actions came to what.
+/// Number of actions by outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActionsSummary {
     total: u64,
@@ -230,7 +229,7 @@ struct Written {
 }
 
 impl ActionOutcome {
-    /// Outcome of an action that failed with this error, and of which nothing else is known.
+    /// Returns the outcome of an action that failed with this error, without further details.
     pub fn failed(action_id: CleanText, error_code: u16, error_message: CleanText) -> Self {
         let (status, stack_trace, details) = (FailedWord::Failed, None, None);
         Self::Failed(FailedAction {
@@ -243,7 +242,7 @@ impl ActionOutcome {
         })
     }
 
-    /// Id of the action.
+    /// Returns the id of the action.
     pub fn action_id(&self) -> &CleanText {
         match self {
             Self::Completed(action) => &action.action_id,
@@ -254,7 +253,7 @@ impl ActionOutcome {
 }
 
 impl ExecutionReport {
-    /// The report of a run, each of whose actions came to something. They stay in their order.
+    /// Builds the report of a run from the outcomes of all its actions, which keep their order.
     pub fn new(facts: RunFacts, actions: Vec<ActionOutcome>, end: RunEnd) -> Self {
         let actions = actions.into_iter().fold(Actions::default(), |mut all, action| {
             match action {
@@ -276,7 +275,7 @@ impl ExecutionReport {
         Self { facts, actions, status, rollback_performed }
     }
 
-    /// The report of the same run after it was taken back, at a later time (EX-17).
+    /// Returns the report of the same run after a later rollback (EX-17).
     #[must_use]
     pub fn rolled_back(mut self, method: RollbackMethod, note: CleanText) -> Self {
         self.status = ReportStatus::RolledBack;
@@ -286,20 +285,20 @@ impl ExecutionReport {
         self
     }
 
-    /// The same report, ended at this time.
+    /// Returns the report with this end time.
     #[must_use]
     pub fn ended(mut self, time: Timestamp) -> Self {
         self.facts.completed_at = time.max(self.facts.started_at);
         self
     }
 
-    /// The report of the same actions where the run ended in another way, at this time.
+    /// Returns the report of the same actions with another end of the run, at this time.
     #[must_use]
     pub fn ended_as(self, end: RunEnd, time: Timestamp) -> Self {
         Self::new(self.facts, self.actions.outcomes(), end).ended(time)
     }
 
-    /// The report of the same run, in which these actions came to something else.
+    /// Returns the report of the same run with these outcomes replaced.
     #[must_use]
     pub fn with_outcomes(self, outcomes: Vec<ActionOutcome>) -> Self {
         let (mut actions, time) = (self.actions.outcomes(), self.facts.completed_at);
@@ -312,8 +311,8 @@ impl ExecutionReport {
         Self::new(self.facts, actions, RunEnd::Finished).ended(time)
     }
 
-    /// Report of the same actions while their effect is in force, whatever this one says of it. One that says that the
-    /// run failed keeps its status: another process changed what the run left.
+    /// Returns the report of the same actions while their effect is in force, whatever status this report
+    /// has. A report with the status `FAILED` is unchanged: another process changed the files of the run.
     #[must_use]
     pub fn in_force(self) -> Self {
         match self.status {
@@ -328,10 +327,11 @@ impl ExecutionReport {
         }
     }
 
-    /// The digest of the outcomes of its actions, which nothing changes after the run. Actions that run after it are left out.
+    /// Returns the digest of the action outcomes, which never change after the run. Actions that run later
+    /// are excluded.
     ///
     /// # Errors
-    /// [`CanonicalError`] where they cannot be written.
+    /// [`CanonicalError`] if the outcomes cannot be serialised.
     pub fn outcomes_digest(&self, later: &BTreeSet<&str>) -> Result<Digest, CanonicalError> {
         let Actions { completed, failed, skipped } = &self.actions;
         let is_of_run = |id: &CleanText| !later.contains(id.as_str());
@@ -342,7 +342,7 @@ impl ExecutionReport {
         Ok(Digest::tagged("actum/task-outcomes/v1", &[&outcomes]))
     }
 
-    /// The same with a note to who reads it, and with how it was taken back where it was.
+    /// Adds a note for the reader, and the rollback method if the run was rolled back.
     #[must_use]
     pub fn noted(mut self, note: CleanText, method: Option<RollbackMethod>) -> Self {
         self.facts.more.notes.push(note);
@@ -352,14 +352,14 @@ impl ExecutionReport {
         self
     }
 
-    /// The same report, with the id of the rollback manifest that was written for the run.
+    /// Sets the id of the rollback manifest that was written for the run.
     #[must_use]
     pub fn with_manifest(mut self, id: Option<PlainId>) -> Self {
         self.facts.rollback_manifest_id = id;
         self
     }
 
-    /// The same with where it is recorded, and where it was committed.
+    /// Sets the path of the receipt and the commit, if there is one.
     #[must_use]
     pub fn recorded(mut self, receipt: CleanText, commit: Option<CleanText>) -> Self {
         self.facts.more.receipt = Some(receipt);
@@ -370,17 +370,17 @@ impl ExecutionReport {
         self
     }
 
-    /// What is known of the run as a whole.
+    /// Returns the facts about the run as a whole.
     pub fn facts(&self) -> &RunFacts {
         &self.facts
     }
 
-    /// How it ended.
+    /// Returns the status of the run.
     pub fn status(&self) -> ReportStatus {
         self.status
     }
 
-    /// Whether nothing of it is in effect because it was taken back, or never was.
+    /// Returns true if the run has no effect, because it was rolled back or cancelled.
     pub fn is_as_before(&self) -> bool {
         match self.status {
             ReportStatus::RolledBack | ReportStatus::Cancelled => true,
@@ -388,27 +388,27 @@ impl ExecutionReport {
         }
     }
 
-    /// Whether it was taken back.
+    /// Returns true if the run was rolled back.
     pub fn rollback_performed(&self) -> bool {
         self.rollback_performed
     }
 
-    /// The actions that were carried out.
+    /// Returns the completed actions.
     pub fn completed(&self) -> &[CompletedAction] {
         &self.actions.completed
     }
 
-    /// The actions that could not be.
+    /// Returns the failed actions.
     pub fn failed(&self) -> &[FailedAction] {
         &self.actions.failed
     }
 
-    /// The actions that were not tried.
+    /// Returns the skipped actions.
     pub fn skipped(&self) -> &[SkippedAction] {
         &self.actions.skipped
     }
 
-    /// How many actions came to what.
+    /// Returns the number of actions by outcome.
     pub fn summary(&self) -> ActionsSummary {
         let Actions { completed, failed, skipped } = &self.actions;
         let (completed, failed, skipped) =
@@ -416,25 +416,25 @@ impl ExecutionReport {
         ActionsSummary { total: completed + failed + skipped, completed, failed, skipped }
     }
 
-    /// Reads a report. Members that are not known are passed over.
+    /// Reads a report. Ignores unknown members.
     ///
     /// # Errors
-    /// [`ReportError`] with the first mistake: also where the counts do not add up.
+    /// [`ReportError`] with the first mistake, including one where the counts do not add up.
     pub fn read(bytes: &[u8]) -> Result<Self, ReportError> {
         document::read(bytes, &EXECUTION_REPORT)
     }
 
-    /// Writes the report, as what [`read`](Self::read) takes it back from.
+    /// Writes the report in the form that [`read`](Self::read) accepts.
     ///
     /// # Errors
-    /// [`ReportError`] when something is longer than the schema lets it be.
+    /// [`ReportError`] if a value is longer than the schema allows.
     pub fn write(&self) -> Result<Vec<u8>, ReportError> {
         document::write(self, Self::read)
     }
 }
 
 impl ReportStatus {
-    /// The word.
+    /// Returns the word used in the report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Success => "SUCCESS",
@@ -447,28 +447,28 @@ impl ReportStatus {
 }
 
 impl ActionsSummary {
-    /// All actions of the plan.
+    /// Returns the number of all actions of the plan.
     pub fn total(self) -> u64 {
         self.total
     }
 
-    /// Those that were carried out.
+    /// Returns the number of completed actions.
     pub fn completed(self) -> u64 {
         self.completed
     }
 
-    /// Those that could not be.
+    /// Returns the number of failed actions.
     pub fn failed(self) -> u64 {
         self.failed
     }
 
-    /// Those that were not tried.
+    /// Returns the number of skipped actions.
     pub fn skipped(self) -> u64 {
         self.skipped
     }
 }
 
-/// Whole milliseconds between two moments; 0 where the clock went back.
+/// Returns the whole milliseconds between two moments, or 0 if the clock went backwards.
 fn duration_ms(started: Timestamp, completed: Timestamp) -> u64 {
     let micros = completed.micros().saturating_sub(started.micros());
     u64::try_from(micros / 1000).unwrap_or(0)

@@ -1,16 +1,16 @@
-//! Paths in reports: a text and, where the bytes are no UTF-8, also these.
+//! Paths in reports: a text and, if the path is not UTF-8, its bytes as well.
 
 use actum_core::RelPath;
 use actum_core::path::{PATH_BYTES_MAX, Quoted};
 use actum_document::{Characters, Form, Member, Text};
 use serde::{Deserialize, Serialize};
 
-/// A path in the members `file_path` and, where it is no UTF-8, `file_path_hex`.
+/// Path in the member `file_path` and, if it is not UTF-8, in `file_path_hex`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "WrittenFilePath", try_from = "WrittenFilePath")]
 pub struct FilePath(pub RelPath);
 
-/// The same in `new_path` and `new_path_hex`: where a renamed file is.
+/// Path of a renamed file in the members `new_path` and `new_path_hex`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "WrittenNewPath", try_from = "WrittenNewPath")]
 pub struct NewPath(pub RelPath);
@@ -29,9 +29,9 @@ struct WrittenNewPath {
     new_path_hex: Option<String>,
 }
 
-/// As many characters as the longest path has when each byte is escaped.
+/// Length of the longest path in characters when each byte is escaped.
 const SHOWN_CHARS_MAX: usize = 4 * PATH_BYTES_MAX;
-/// The text of a path.
+/// Text form of a path.
 pub(super) const PATH_TEXT: Text = Text::filled(SHOWN_CHARS_MAX, Characters::NoNul);
 pub(super) const PATH: Form = Form::Text(PATH_TEXT);
 const HEX: Form = Form::Text(Text::filled(2 * PATH_BYTES_MAX, Characters::NoNul));
@@ -53,7 +53,7 @@ pub(super) const NEW_PATH_HEX: Member = Member::optional(
     "The bytes of that path, where they are no UTF-8, in hexadecimal digits.",
 );
 
-/// The path as a text, and its bytes where that is not enough.
+/// Returns the path as text, and its bytes in hexadecimal if the text is not exact.
 fn write(path: &RelPath) -> (String, Option<String>) {
     match std::str::from_utf8(path.as_bytes()) {
         Ok(text) => (text.to_owned(), None),

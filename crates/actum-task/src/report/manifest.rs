@@ -1,4 +1,4 @@
-//! The rollback manifest: what is kept to take a run back, and whether that was done (EX-16).
+//! Rollback manifest: the files kept for a rollback, and whether it was used (EX-16).
 
 use actum_core::path::Quoted;
 use actum_core::plain_id::PlainId;
@@ -13,7 +13,7 @@ use super::rollback::{Checkpoint, FileChange, Rollback};
 use super::schemas::ROLLBACK_MANIFEST;
 use super::{ReportError, document};
 
-/// What is kept to take a run back.
+/// Record of the data kept to roll a run back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Read")]
 pub struct RollbackManifest {
@@ -33,58 +33,58 @@ pub struct RollbackManifest {
     run: Option<RunId>,
 }
 
-/// What is known of a manifest besides what it takes back.
+/// Facts about a manifest, besides its checkpoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManifestFacts {
-    /// Its id.
+    /// Id of the manifest.
     pub manifest_id: PlainId,
-    /// The plan.
+    /// Id of the plan.
     pub plan_id: PlainId,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Until when it can be used; without end where absent.
+    /// Expiry time; absent if the manifest does not expire.
     pub expires_at: Option<Timestamp>,
-    /// What a person should know who takes the run back.
+    /// Notes for the user who rolls the run back.
     pub notes: CleanText,
-    /// The run in the workspace and the ledger.
+    /// Run in the workspace and the ledger.
     pub run: Option<RunId>,
 }
 
-/// What is kept of one file.
+/// Data kept for one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestCheckpoint {
-    /// Its id.
+    /// Id of the checkpoint.
     pub checkpoint_id: PlainId,
-    /// The file; of one that was renamed where it was.
+    /// Path of the file; for a renamed file, the old path.
     #[serde(flatten)]
     pub file_path: FilePath,
-    /// Where it is, if it was renamed.
+    /// New path of a renamed file.
     #[serde(flatten)]
     pub new_path: Option<NewPath>,
-    /// Its backup, from the root of the workspace; `None` where none is needed.
+    /// Path of the backup from the workspace root; `None` if none is needed.
     pub backup_location: Option<String>,
-    /// Form of the backup; absent where that is the file itself.
+    /// Form of the backup; absent if the backup is the file itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup_format: Option<BackupFormat>,
-    /// SHA-256 of the backup where that is not the file itself.
+    /// SHA-256 of the backup, if the backup is not the file itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup_hash: Option<Digest>,
-    /// SHA-256 of its bytes before the run; `None` where there was no file.
+    /// SHA-256 of the bytes before the run; `None` if there was no file.
     pub original_hash: Option<Digest>,
-    /// Its size before the run.
+    /// Size before the run.
     pub original_size: Option<u64>,
-    /// Its permission bits before the run.
+    /// Permission bits before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_mode: Option<FileMode>,
-    /// SHA-256 of its bytes as the run left them; absent where it left no file.
+    /// SHA-256 of the bytes after the run; absent if the run left no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_hash: Option<Digest>,
-    /// Its permission bits as the run left them.
+    /// Permission bits after the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_mode: Option<FileMode>,
-    /// What is taken back.
+    /// Change to roll back.
     pub operation_to_reverse: ChangeWord,
-    /// How, in words.
+    /// Description of how to restore the file.
     pub restore_command: String,
 }
 
@@ -92,28 +92,28 @@ pub struct ManifestCheckpoint {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BackupFormat {
-    /// The blocks in which the file differed from what the run left.
+    /// Blocks in which the file differed from the file after the run.
     BlockDelta,
 }
 
-/// Whether a run can be taken back by its manifest.
+/// State of a rollback manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ManifestStatus {
-    /// It can.
+    /// Run can be rolled back.
     Active,
-    /// It was.
+    /// Run was rolled back.
     Executed,
-    /// Its time is over.
+    /// Manifest has expired.
     Expired,
 }
 
-/// What happens to a manifest.
+/// Event that can change the state of a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ManifestEvent {
-    /// The run was taken back.
+    /// Run was rolled back.
     RolledBack,
-    /// It is this late.
+    /// Clock reached this time.
     Reached(Timestamp),
 }
 
@@ -134,7 +134,7 @@ struct Read {
 }
 
 impl RollbackManifest {
-    /// The manifest of what takes a run back, in the report directory of that run.
+    /// Builds the manifest for a rollback, with backups in the report directory of the run.
     pub fn new(facts: ManifestFacts, rollback: &Rollback, report: &ReportName) -> Self {
         let checkpoints = rollback.checkpoints().iter();
         let checkpoints: Vec<ManifestCheckpoint> = checkpoints
@@ -156,33 +156,33 @@ impl RollbackManifest {
         }
     }
 
-    /// Its id.
+    /// Returns the id of the manifest.
     pub fn id(&self) -> &PlainId {
         &self.manifest_id
     }
 
-    /// The plan.
+    /// Returns the id of the plan.
     pub fn plan_id(&self) -> &PlainId {
         &self.plan_id
     }
 
-    /// Whether the run can be taken back by it.
+    /// Returns the state of the manifest.
     pub fn status(&self) -> ManifestStatus {
         self.status
     }
 
-    /// What is kept, in the order in which it is restored.
+    /// Returns the checkpoints, in the order in which they are restored.
     pub fn checkpoints(&self) -> &[ManifestCheckpoint] {
         &self.checkpoints
     }
 
-    /// The run in the workspace and the ledger.
+    /// Returns the run in the workspace and the ledger.
     pub fn run(&self) -> Option<RunId> {
         self.run
     }
 
-    /// The manifest after something happened to it. Only an active one changes: a run is taken back
-    /// once, and what has expired stays so.
+    /// Returns the manifest after an event. Only an active manifest changes: a run is rolled back once, and
+    /// an expired manifest stays expired.
     #[must_use]
     pub fn after(mut self, event: ManifestEvent) -> Self {
         self.status = match (self.status, event) {
@@ -197,16 +197,16 @@ impl RollbackManifest {
         self
     }
 
-    /// The digest of the manifest as it was written, before anything happened to it.
+    /// Returns the digest of the manifest as it was written, before any event.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// Same errors as [`write`](Self::write).
     pub fn digest(&self) -> Result<Digest, ReportError> {
         let active = Self { status: ManifestStatus::Active, ..self.clone() };
         Ok(Digest::of(&active.write()?))
     }
 
-    /// Whether its backups may be removed: never while it is active.
+    /// Returns true if its backups may be removed, which is never the case while it is active.
     pub fn may_be_collected(&self) -> bool {
         match self.status {
             ManifestStatus::Active => false,
@@ -214,18 +214,18 @@ impl RollbackManifest {
         }
     }
 
-    /// Reads a manifest. Members that are not known are passed over.
+    /// Reads a manifest. Ignores unknown members.
     ///
     /// # Errors
-    /// [`ReportError`] with the first mistake: also where the order is not one of the checkpoints.
+    /// [`ReportError`] with the first mistake, including an order that is not that of the checkpoints.
     pub fn read(bytes: &[u8]) -> Result<Self, ReportError> {
         document::read(bytes, &ROLLBACK_MANIFEST)
     }
 
-    /// Writes the manifest, as what [`read`](Self::read) takes it back from.
+    /// Writes the manifest in the form that [`read`](Self::read) accepts.
     ///
     /// # Errors
-    /// [`ReportError`] when something is longer than the schema lets it be.
+    /// [`ReportError`] if a value is longer than the schema allows.
     pub fn write(&self) -> Result<Vec<u8>, ReportError> {
         document::write(self, Self::read)
     }

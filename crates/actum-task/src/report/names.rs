@@ -1,4 +1,4 @@
-//! The names of what a task leaves behind, and which of it no plan may touch (EX-13, EX-4).
+//! Names of the files that a task leaves, and which of them no plan may touch (EX-13, EX-4).
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,38 +7,38 @@ use actum_core::path::NAME_BYTES_MAX;
 use actum_core::plain_id::{ID_CHARS_MAX, PlainId};
 use actum_core::{Digest, RelPath, Timestamp};
 
-/// Where reports lie, from the root of the workspace.
+/// Directory of reports, from the workspace root.
 pub const REPORTS_DIRECTORY: &str = "agent/agent_outputs/reports";
-/// Where plans lie that were in force before.
+/// Directory of archived plans, from the workspace root.
 pub const ARCHIVE_DIRECTORY: &str = "agent/agent_outputs/archive";
 
-/// The execution report.
+/// Execution report.
 pub const EXECUTION_REPORT_FILE: &str = "execution_report.json";
-/// The change log.
+/// Change log.
 pub const CHANGE_LOG_FILE: &str = "change_log.json";
-/// The rollback manifest.
+/// Rollback manifest.
 pub const ROLLBACK_MANIFEST_FILE: &str = "rollback_manifest.json";
-/// The error report.
+/// Error report.
 pub const ERROR_REPORT_FILE: &str = "error_report.json";
-/// The prompt for an executor.
+/// Prompt for an executor.
 pub const PROMPT_FILE: &str = "executor_prompt.txt";
-/// What the plan does, for people.
+/// Human-readable summary of the plan.
 pub const SUMMARY_FILE: &str = "IMPLEMENTATION_SUMMARY.md";
-/// The configuration that the plan was carried out under.
+/// Configuration that the plan was executed under.
 pub const CONFIG_FILE: &str = "system_config.yaml";
-/// The plan.
+/// Plan.
 pub const PLAN_FILE: &str = "task_plan.json";
-/// The script that takes the run back.
+/// Script that rolls the run back.
 pub const ROLLBACK_SCRIPT_FILE: &str = "rollback.sh";
-/// How the names begin under which the script keeps the copy of a backup until it takes its place.
+/// Prefix of the temporary names that the script uses for the copy of a backup before moving it into place.
 pub const TEMPORARY_PREFIX: &str = ".restore-";
-/// Start of the names under which the script keeps a file that it moved aside, until the next one is in its place.
+/// Prefix of the names that the script uses for a displaced file until its replacement is in place.
 const DISPLACED_PREFIX: &str = ".displaced-";
-/// The directory of backups.
+/// Directory of backups.
 pub const BACKUPS_DIRECTORY: &str = "backups";
 
-/// The files of a report directory in the order in which they are of use; the error report is there
-/// where there was an error, rollback manifest and script where the run got as far as a checkpoint.
+/// Files of a report directory, most useful first. The error report exists only after an error. The rollback
+/// manifest and script exist only if the run reached a checkpoint.
 pub const REPORT_FILES: [&str; 9] = [
     EXECUTION_REPORT_FILE,
     CHANGE_LOG_FILE,
@@ -51,18 +51,18 @@ pub const REPORT_FILES: [&str; 9] = [
     ROLLBACK_SCRIPT_FILE,
 ];
 
-/// The name of a report directory: `20260203_150322_plan-001`, in UTC.
+/// Name of a report directory, for example `20260203_150322_plan-001`, in UTC.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ReportName(String);
 
 impl ReportName {
-    /// The name for a task. `attempt` is 1, or more where the name before is taken: then `+2`
-    /// follows, which no id can end with, so that no two names are one.
+    /// Returns the name for a task. `attempt` is 1, or higher if the previous name is taken. A higher one
+    /// adds `+2` and so on, with which no id can end, so every name is unique.
     pub fn new(time: Timestamp, task: &PlainId, attempt: u32) -> Self {
         Self(numbered(format!("{}_{task}", stamp(time)), attempt))
     }
 
-    /// The name of a directory, where it is such a name.
+    /// Parses the name of a directory; `None` if it is not a report name.
     pub fn read(name: &[u8]) -> Option<Self> {
         let name = std::str::from_utf8(name).ok()?;
         let (stamp, task) = name.split_at_checked(STAMP.len())?;
@@ -76,40 +76,40 @@ impl ReportName {
         (is_stamp && is_attempt && PlainId::is_one(task)).then(|| Self(name.to_owned()))
     }
 
-    /// The task.
+    /// Returns the id of the task.
     pub fn task(&self) -> &str {
         let task = self.0.get(STAMP.len()..).unwrap_or_default();
         task.split_once('+').map_or(task, |(task, _)| task)
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The directory, from the root of the workspace.
+    /// Returns the path of the directory from the workspace root.
     pub fn directory(&self) -> String {
         format!("{REPORTS_DIRECTORY}/{self}")
     }
 
-    /// One of its files, from the root of the workspace.
+    /// Returns the path of one of its files from the workspace root.
     pub fn file(&self, name: &str) -> String {
         format!("{REPORTS_DIRECTORY}/{self}/{name}")
     }
 
-    /// The backup of a path, from the root of the workspace.
+    /// Returns the path of a file's backup from the workspace root.
     pub fn backup(&self, path: &RelPath) -> String {
         format!("{REPORTS_DIRECTORY}/{self}/{BACKUPS_DIRECTORY}/{}", backup_name(path))
     }
 
-    /// The place of a file that the script moved aside, from the root of the workspace.
+    /// Returns the path of a file that the script displaced, from the workspace root.
     pub fn displaced(&self, path: &RelPath) -> String {
         self.file(&displaced_name(path))
     }
 }
 
 impl Ord for ReportName {
-    /// By time, then by task, then by number.
+    /// Orders by time, then by task, then by number.
     fn cmp(&self, other: &Self) -> Ordering {
         let key = |name: &Self| {
             let (_, attempt) = name.0.split_once('+').unwrap_or(("", "1"));
@@ -132,8 +132,8 @@ impl fmt::Display for ReportName {
     }
 }
 
-/// The directory that plans go to that were in force before (EX-6), from the root of the workspace.
-/// `attempt` is as for a [`ReportName`].
+/// Returns the archive directory of the previous plan (EX-6), from the workspace root. `attempt` is the same
+/// as for a [`ReportName`].
 pub fn archive_directory(time: Timestamp, attempt: u32) -> String {
     let name = numbered(format!("{}_plan_active", stamp(time)), attempt);
     format!("{ARCHIVE_DIRECTORY}/{name}")
@@ -143,7 +143,7 @@ fn numbered(name: String, attempt: u32) -> String {
     if attempt > 1 { format!("{name}+{attempt}") } else { name }
 }
 
-/// `YYYYMMDD_HHMMSS` in UTC.
+/// Formats the time as `YYYYMMDD_HHMMSS` in UTC.
 fn stamp(time: Timestamp) -> String {
     let text = time.to_string();
     let seconds = text.chars().take("YYYY-MM-DDTHH:MM:SS".len());
@@ -154,18 +154,17 @@ fn stamp(time: Timestamp) -> String {
     seconds.filter_map(digit).collect()
 }
 
-/// How the name of a report begins.
+/// Pattern at the start of a report name.
 const STAMP: &str = "YYYYMMDD_HHMMSS_";
 
-/// What a backup's name ends with.
+/// Suffix of a backup name.
 const BACKUP_END: &str = ".bak";
-/// Stands before the digest of a path that is too long; in no other name of a backup.
+/// Separator before the digest of a path that is too long. Other backup names do not contain it.
 const CUT: char = '~';
 
-/// The name of the backup of a path. It encodes the whole path: letters, digits, `.`, `_` and `-`
-/// stand for themselves, any other byte is `%` and two hexadecimal digits. Where that is longer than a
-/// file system allows, the start of it is followed by `~` and the SHA-256 of the path. No two paths
-/// have the same name.
+/// Returns the name of a path's backup. It encodes the whole path: letters, digits, `.`, `_` and `-` are
+/// literal, and any other byte is `%` and two hexadecimal digits. If the result is longer than a file system
+/// allows, its start is followed by `~` and the SHA-256 of the path. No two paths share a name.
 pub fn backup_name(path: &RelPath) -> String {
     let each = path.as_bytes().iter().map(|&byte| {
         let is_plain = byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
@@ -188,14 +187,14 @@ pub fn backup_name(path: &RelPath) -> String {
     format!("{name}{CUT}{digest}{BACKUP_END}")
 }
 
-/// The name of a file that the script moved aside. It depends on the path alone, so that the next script, or
-/// `actum rollback`, finds what a killed one left.
+/// Returns the name of a displaced file. It depends only on the path, so the next script, or `actum
+/// rollback`, finds the file that a killed one left.
 pub fn displaced_name(path: &RelPath) -> String {
     format!("{DISPLACED_PREFIX}{}", Digest::of(path.as_bytes()))
 }
 
-/// The path whose backup has this name; `None` where it is no such name, or one that was too long: of
-/// that the rollback manifest tells.
+/// Returns the path whose backup has this name. Returns `None` if it is not a backup name, or if the path was
+/// too long to encode: the rollback manifest has such a path.
 pub fn path_of_backup(name: &str) -> Option<RelPath> {
     let mut rest = name.strip_suffix(BACKUP_END)?.as_bytes();
     let mut path = Vec::new();
@@ -211,12 +210,12 @@ pub fn path_of_backup(name: &str) -> Option<RelPath> {
             byte => path.push(byte),
         }
     }
-    // Anything but the one name that the path has is none.
+    // Reject any name that is not the canonical one for the path.
     RelPath::new(path).ok().filter(|path| backup_name(path) == name)
 }
 
-/// Whether no plan may target this path, because the rollback of a run rests on it (EX-4): the
-/// rollback manifest of a report, its script, and its backups. Letters count in either case.
+/// Returns true if no plan may target this path, because a rollback depends on it (EX-4). This covers the
+/// rollback manifest, the script and the backups of a report. Letter case is ignored.
 pub fn is_protected_report(path: &RelPath) -> bool {
     let mut components = path.components();
     let is_report = REPORTS_DIRECTORY.split('/').all(|part| {
@@ -231,7 +230,7 @@ pub fn is_protected_report(path: &RelPath) -> bool {
         })
 }
 
-// The longest id, with a time before it and a number behind it, is a name.
+// The longest id with a timestamp and an attempt number is still a valid file name.
 const _: () = assert!(STAMP.len() + ID_CHARS_MAX + "+4294967295".len() <= NAME_BYTES_MAX);
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! The prompt for an executor that carries a plan out (EX-23).
+//! Prompt for an executor that carries out a plan (EX-23).
 
 use super::names::{CONFIG_FILE, PLAN_FILE, SUMMARY_FILE};
 
-/// The text of `executor_prompt.txt`. `path` gives the path by which it refers to each of the files beside it.
+/// Returns the text of `executor_prompt.txt`. `path` maps each of the files beside it to the path used in the prompt.
 pub fn executor_prompt(path: impl Fn(&str) -> String) -> String {
     let (summary, config, plan) = (path(SUMMARY_FILE), path(CONFIG_FILE), path(PLAN_FILE));
     format!(
@@ -73,7 +73,7 @@ The same plan and the same files must lead you to the same result each time.
     )
 }
 
-/// Whether a text is a prompt as [`executor_prompt`] writes it, whatever files it refers to.
+/// Returns true if the text is a prompt from [`executor_prompt`], whichever paths it contains.
 pub fn is_executor_prompt(text: &str) -> bool {
     let path = |mark: &str| text.lines().find_map(|line| line.strip_prefix(mark));
     let (Some(summary), Some(config), Some(plan)) = (path("1. "), path("2. "), path("3. ")) else {

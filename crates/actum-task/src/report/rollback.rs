@@ -1,4 +1,4 @@
-//! What takes a run back: the state of each path before and after, and the steps in their order.
+//! Rollback of a run: the state of each path before and after, and the steps in order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,105 +8,106 @@ use actum_core::{Digest, FileMode, FileState, RelPath};
 use super::names::ReportName;
 use super::script;
 
-/// What the run as a whole did to one file, and so what takes it back.
+/// Net change of the run to one file, with the data needed to roll it back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// Its id.
+    /// Id of the checkpoint.
     pub id: PlainId,
-    /// The file; of a renamed one where it was.
+    /// Path of the file; for a renamed file, the old path.
     pub path: RelPath,
-    /// What happened to it.
+    /// Change to the file.
     pub change: FileChange,
 }
 
-/// What the run as a whole did to a file.
+/// Net change of a run to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileChange {
-    /// It appeared.
+    /// File was created.
     Created {
-        /// As the run left it.
+        /// State after the run.
         left: FileState,
     },
-    /// Its bytes changed, or its mode, or both.
+    /// Bytes or mode of the file changed, or both.
     Modified {
-        /// As it was.
+        /// State before the run.
         kept: FileState,
-        /// As the run left it.
+        /// State after the run.
         left: FileState,
     },
-    /// It disappeared.
+    /// File was deleted.
     Deleted {
-        /// As it was.
+        /// State before the run.
         kept: FileState,
     },
-    /// It is at another path, edited or not.
+    /// File moved to another path, edited or not.
     Renamed {
-        /// Where it is.
+        /// New path.
         to: RelPath,
-        /// As it was.
+        /// State before the run.
         kept: FileState,
-        /// As the run left it.
+        /// State after the run.
         left: FileState,
     },
 }
 
-/// A directory that appeared or disappeared.
+/// Directory that the run created or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DirectoryChange {
-    /// It appeared.
+    /// Directory was created.
     Created(RelPath),
-    /// It disappeared.
+    /// Directory was removed; it had this mode.
     Removed(RelPath, FileMode),
 }
 
-/// Block delta that is the backup of a file: with what the run left there it gives the file as it was. It begins with whole blocks of
-/// 4096 bytes; then comes a line for each run of them, with the number of its first block in the file and of how many there are.
+/// Block delta as the backup of a file: applied to the file that the run left, it restores the original. It
+/// begins with whole blocks of 4096 bytes. Then comes a line for each sequence of them: the number of its
+/// first block in the file, and the block count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackupDelta {
     /// SHA-256 of the delta.
     pub sha256: Digest,
-    /// Number of its blocks.
+    /// Number of blocks in the delta.
     pub blocks: u64,
 }
 
-/// What takes a run back.
+/// Data and order for rolling a run back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rollback {
     checkpoints: Vec<Checkpoint>,
-    /// Backups that are deltas.
+    /// Backups in the form of deltas.
     deltas: BTreeMap<RelPath, BackupDelta>,
     created: Vec<RelPath>,
     removed: Vec<(RelPath, FileMode)>,
     states: BTreeMap<RelPath, (There, There)>,
 }
 
-/// What is at a path.
+/// Content of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum There {
     Nothing,
     File(FileState),
-    /// Its mode is told where it matters.
+    /// Directory, with its mode if that matters.
     Directory(Option<FileMode>),
 }
 
-/// Facts that contradict each other.
+/// Contradiction between the facts of a rollback.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RollbackError {
-    /// A run as a whole does one thing to a path.
-    #[error("no rollback can be written: two changes are told of the path `{path}`")]
+    /// Two changes to one path. A run as a whole makes one change to a path.
+    #[error("no rollback can be written: two changes are recorded for the path `{path}`")]
     Twice {
-        /// The path.
+        /// Path of both changes.
         path: RelPath,
     },
-    /// Two checkpoints that nobody can tell apart.
+    /// Two checkpoints with one id.
     #[error("no rollback can be written: two checkpoints have the id `{id}`")]
     SameId {
-        /// The id.
+        /// Shared id.
         id: PlainId,
     },
 }
 
-/// One step of a rollback. Between any two of them each path is as before the run or as after it.
+/// Step of a rollback. Between any two steps, each path is as before the run or as after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     RemoveFile { path: RelPath, left: FileState },
@@ -118,25 +119,24 @@ pub(super) enum Step {
     RestoreDirectoryMode { path: RelPath, mode: FileMode },
 }
 
-/// What a file is restored from.
+/// Source from which a file is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RestoredFrom {
-    /// Its backup; nothing is at its path.
+    /// Backup, to a path where no file exists.
     Backup,
-    /// Its backup, in the place of what the run left.
+    /// Backup, in place of the file that the run left.
     BackupOver(FileState),
-    /// A delta and what the run left.
+    /// Delta, applied to the file that the run left.
     Delta(BackupDelta, FileState),
 }
 
 impl Rollback {
-    /// Puts together what takes a run back. The checkpoints come into the order in which they are
-    /// restored.
+    /// Plans the rollback of a run and sorts the checkpoints into the order in which they are restored.
     ///
     /// # Errors
-    /// [`RollbackError`] where two facts are about one path, other than a file and a directory that
-    /// took each other's place. A file that was deleted while another was renamed to its path is told
-    /// as modified, and that other as deleted; so each path goes back in one step.
+    /// [`RollbackError`] if two facts concern one path, other than a file and a directory that replaced each
+    /// other. If a file was deleted and another was renamed to its path, the caller records the first as
+    /// modified and the second as deleted. So each path is restored in one step.
     pub fn new(
         mut checkpoints: Vec<Checkpoint>,
         directories: Vec<DirectoryChange>,
@@ -166,7 +166,7 @@ impl Rollback {
                 }
             }
         }
-        // Parents first where they are made, last where they are removed.
+        // Create parents first; remove them last.
         created.sort_by(|a, b| b.cmp(a));
         removed.sort();
         let mut rollback =
@@ -176,22 +176,22 @@ impl Rollback {
         Ok(rollback)
     }
 
-    /// The checkpoints, in the order in which they are restored.
+    /// Returns the checkpoints, in the order in which they are restored.
     pub fn checkpoints(&self) -> &[Checkpoint] {
         &self.checkpoints
     }
 
-    /// The directories that the run made, the innermost first.
+    /// Returns the directories that the run created, innermost first.
     pub fn created_directories(&self) -> &[RelPath] {
         &self.created
     }
 
-    /// Notes that the backup of a file is a delta. It counts for [`backups_in_place`](Self::backups_in_place) alone.
+    /// Records that the backup of a file is a delta. Only applies to [`backups_in_place`](Self::backups_in_place).
     pub fn keep_delta(&mut self, path: RelPath, delta: BackupDelta) {
         self.deltas.insert(path, delta);
     }
 
-    /// The backups of files that have other content at the same path: a delta can stand for each of them.
+    /// Returns the backups of files whose content changed in place. A delta can replace each of them.
     pub fn backups_in_place(&self) -> impl Iterator<Item = (&RelPath, &FileState)> {
         self.checkpoints.iter().filter_map(|checkpoint| match &checkpoint.change {
             FileChange::Modified { .. } => Some((&checkpoint.path, self.backup(checkpoint)?)),
@@ -201,7 +201,7 @@ impl Rollback {
         })
     }
 
-    /// The backups that are whole files.
+    /// Returns the backups that are whole files.
     pub fn whole_backups(&self) -> impl Iterator<Item = (&RelPath, &FileState)> {
         self.checkpoints.iter().filter_map(|checkpoint| {
             let kept = self.backup(checkpoint)?;
@@ -209,7 +209,7 @@ impl Rollback {
         })
     }
 
-    /// The delta that is the backup of a checkpoint, where it is one.
+    /// Returns the delta that is the backup of a checkpoint, if it is one.
     pub(super) fn delta(&self, checkpoint: &Checkpoint) -> Option<BackupDelta> {
         self.backup(checkpoint)?;
         match &checkpoint.change {
@@ -220,19 +220,19 @@ impl Rollback {
         }
     }
 
-    /// The files of which a backup must be kept, each with its bytes as they were before the run.
+    /// Returns the files that need a backup, each with its state before the run.
     pub fn backups(&self) -> impl Iterator<Item = (&RelPath, &FileState)> {
         self.checkpoints
             .iter()
             .filter_map(|checkpoint| Some((&checkpoint.path, self.backup(checkpoint)?)))
     }
 
-    /// The rollback script (EX-16), for the directory `report` of the run.
+    /// Returns the rollback script (EX-16) for the report directory `report` of the run.
     pub fn script(&self, manifest: &PlainId, report: &ReportName) -> Vec<u8> {
         script::script(self, manifest, report)
     }
 
-    /// The file of which a checkpoint needs a backup.
+    /// Returns the file state that a checkpoint needs a backup of.
     pub(super) fn backup<'c>(&self, checkpoint: &'c Checkpoint) -> Option<&'c FileState> {
         match &checkpoint.change {
             FileChange::Created { .. } => None,
@@ -244,8 +244,8 @@ impl Rollback {
         }
     }
 
-    /// Whether a renamed file is moved and not made anew: where nothing in it changed, and no
-    /// directory took the place of either path.
+    /// Returns true if a renamed file can be moved rather than recreated. Its content and mode are unchanged,
+    /// and no directory replaced either path.
     fn is_moved_back(
         &self,
         path: &RelPath,
@@ -271,12 +271,12 @@ impl Rollback {
         }
     }
 
-    /// Each path with what was and what is there.
+    /// Returns each path with its content before and after the run.
     pub(super) fn states(&self) -> impl Iterator<Item = (&RelPath, &There, &There)> {
         self.states.iter().map(|(path, (was, is))| (path, was, is))
     }
 
-    /// Where files were that are moved back, and where they are.
+    /// Returns the old and new path of each file that is moved.
     pub(super) fn moves(&self) -> impl Iterator<Item = (&RelPath, &RelPath)> {
         self.checkpoints.iter().filter_map(|checkpoint| match &checkpoint.change {
             FileChange::Renamed { to, .. } if self.backup(checkpoint).is_none() => {
@@ -289,7 +289,8 @@ impl Rollback {
         })
     }
 
-    /// Directories of the run that stand where a file comes back, each with what the run made in it.
+    /// Returns the directories that now block the path of a restored file, each with the content that the run
+    /// created in it.
     pub(super) fn directories_in_the_way(&self) -> Vec<(&RelPath, Vec<&RelPath>)> {
         let in_the_way = self
             .states
@@ -302,7 +303,7 @@ impl Rollback {
         in_the_way.map(|(path, _)| (path, inside(path))).collect()
     }
 
-    /// Directories that a file comes back into, which the run neither made nor removed.
+    /// Returns the parent directories of restored files that the run neither created nor removed.
     pub(super) fn directories_on_the_way(&self) -> BTreeSet<RelPath> {
         let gone = self.states.iter().filter(|(_, (was, is))| {
             matches!((was, is), (There::File(_), There::Nothing | There::Directory(_)))
@@ -312,7 +313,8 @@ impl Rollback {
         above.filter(|path| !self.states.contains_key(path)).collect()
     }
 
-    /// Files that are made anew, which whoever runs them runs as their owner or as their group.
+    /// Returns recreated files that are setuid or setgid: they run as their owner or group, whichever user
+    /// starts them.
     pub(super) fn run_as_their_owner(&self) -> impl Iterator<Item = &RelPath> {
         let gone = self.checkpoints.iter().filter(|checkpoint| match &checkpoint.change {
             FileChange::Deleted { .. } | FileChange::Renamed { .. } => true,
@@ -323,7 +325,7 @@ impl Rollback {
         meant.map(|checkpoint| &checkpoint.path)
     }
 
-    /// What is done, in its order: room is made before anything is put there.
+    /// Returns the steps in order: space is cleared before any file is placed.
     pub(super) fn steps(&self) -> Vec<Step> {
         let mut steps = Vec::new();
         for checkpoint in &self.checkpoints {
@@ -375,7 +377,7 @@ impl Rollback {
                 }
             });
         }
-        // Last, as a directory may be one that nothing can be put into; the innermost first.
+        // Modes come last, innermost first: a directory's mode may forbid adding files to it.
         let modes = self.removed.iter().rev().cloned();
         steps.extend(modes.map(|(path, mode)| Step::RestoreDirectoryMode { path, mode }));
         steps
@@ -383,7 +385,7 @@ impl Rollback {
 }
 
 impl FileChange {
-    /// What was and what is at the path of the checkpoint.
+    /// Returns the content of the checkpoint's path before and after the run.
     fn here(&self) -> (There, There) {
         match self {
             Self::Created { left } => (There::Nothing, There::File(*left)),
@@ -395,8 +397,8 @@ impl FileChange {
     }
 }
 
-/// Takes in what was and is at a path. A file and a directory may have taken each other's place:
-/// then one fact tells what was there, and the other what is.
+/// Records the content of a path before and after the run. A file and a directory may have replaced each
+/// other: then one fact has the content before, and the other the content after.
 fn put(
     states: &mut BTreeMap<RelPath, (There, There)>,
     path: &RelPath,

@@ -1,4 +1,4 @@
-//! The documents of a task, each described once: readers and published schemas hold to it.
+//! Schemas of a task's documents, each defined once for both the readers and the published JSON Schemas.
 
 use actum_core::plain_id::ID_CHARS_MAX;
 use actum_document::{
@@ -10,9 +10,9 @@ use super::details::OF_ACTION;
 use super::diff_summary::PREVIEW_CHARS_MAX;
 use super::file_path::{FILE_PATH, FILE_PATH_HEX, NEW_PATH, NEW_PATH_HEX, PATH, PATH_TEXT};
 
-/// The most actions of a plan, and so the most entries of a list.
+/// Maximum number of actions in a plan, and so of entries in a list.
 pub const ACTIONS_MAX: usize = 10_000;
-/// The most notes, hints or created directories.
+/// Maximum number of notes, hints or created directories.
 const NOTES_MAX: usize = 10_000;
 
 const ID_TEXT: Text = Text::filled(ID_CHARS_MAX, Characters::Id);
@@ -22,7 +22,7 @@ const TIME: Form = Form::Text(Text::filled(27, Characters::Time));
 const MODE: Form = Form::Text(Text::filled(4, Characters::Mode));
 const LINES: Form = Form::Text(Text::any(TEXT_CHARS_MAX));
 const NOTE: Text = Text::any(TEXT_CHARS_MAX);
-/// Up to what readers do not round.
+/// Count within the range that JSON readers do not round.
 const COUNT: Form = Form::Whole { min: 0, max: (1 << 53) - 1 };
 const ACTION_COUNT: Form = Form::Whole { min: 0, max: 3 * 10_000 };
 const NUMBER: Form = Form::Whole { min: 0, max: (1 << 32) - 1 };
@@ -462,8 +462,8 @@ pub(super) static TASK_STATUS: ObjectSchema = ObjectSchema {
     ],
 };
 
-/// The JSON Schemas of execution report, change log, rollback manifest, error report and status line,
-/// in this order.
+/// Returns the JSON Schemas of the execution report, change log, rollback manifest, error report and status
+/// line, in this order.
 pub fn schemas() -> [SchemaFile; 5] {
     let file = json_schema::file;
     [

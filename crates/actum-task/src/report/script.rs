@@ -1,4 +1,4 @@
-//! The rollback script: POSIX sh that takes a run back where there is no actum (EX-16).
+//! Rollback script: POSIX sh that rolls a run back on hosts without actum (EX-16).
 
 use actum_core::path::Quoted;
 use actum_core::plain_id::PlainId;
@@ -9,16 +9,16 @@ use super::names::{
 };
 use super::rollback::{RestoredFrom, Rollback, Step, There};
 
-/// What every script does; the paths come behind it.
+/// Fixed part of each script; the paths follow it.
 const BODY: &str = include_str!("rollback_body.sh");
 
-/// The script that takes a run back. It is put into the directory `report` below the root of the
-/// workspace, from where it finds the rest. It refuses, with a list and nothing changed, where a path
-/// is neither as the run left it nor as it was before; so a rollback that was cut off is finished by
-/// running it again.
+/// Returns the script that rolls a run back. It belongs in the directory `report` below the workspace root,
+/// and finds the other files from there. If a path is neither as the run left it nor as it was before, the
+/// script lists it and changes nothing. So an interrupted rollback is completed by running it again.
 ///
-/// A file that it removes or replaces it first moves aside, into the directory of the report, and compares its digest there; a new
-/// file gets its place by a hard link. So it overwrites nothing that was saved since it looked.
+/// Before it removes or replaces a file, it moves the file aside into the report directory and compares its
+/// digest there. A new file gets its path by a hard link. So it never overwrites data that was saved after
+/// its check.
 pub(super) fn script(rollback: &Rollback, manifest: &PlainId, report: &ReportName) -> Vec<u8> {
     let mut script = Script(Vec::new());
     script.text("#!/bin/sh\n");
@@ -38,7 +38,7 @@ pub(super) fn script(rollback: &Rollback, manifest: &PlainId, report: &ReportNam
     script.text("}\n\nexpect_all() {\n  :\n");
     for (path, was, is) in rollback.states() {
         let call = script.call("expect").path(path.as_bytes()).shown(path).there(was).there(is);
-        // A file and a directory cannot change places in one step.
+        // A file and a directory cannot replace each other in one step.
         let is_swapped = !matches!(was, There::Nothing)
             && !matches!(is, There::Nothing)
             && (matches!(was, There::Directory(_)) || matches!(is, There::Directory(_)));
@@ -93,7 +93,7 @@ pub(super) fn script(rollback: &Rollback, manifest: &PlainId, report: &ReportNam
 
 struct Script(Vec<u8>);
 
-/// A call of a function of the script, on a line.
+/// Call of a function of the script, on one line.
 struct Call<'s>(&'s mut Vec<u8>);
 
 impl Script {
@@ -167,20 +167,20 @@ impl Script {
     }
 }
 
-/// A file that a step moves aside before it removes or replaces it.
+/// File that a step moves aside before it removes or replaces it.
 struct Displaced<'s> {
     path: &'s RelPath,
     left: &'s Digest,
     content: Needed<'s>,
 }
 
-/// How long the content of a file that was moved aside is needed.
+/// Retention of the content of a displaced file.
 enum Needed<'s> {
-    /// It is not: a backup has what was there before.
+    /// No retention: a backup has the previous content.
     Not,
-    /// Until it is at the path that it is moved back to.
+    /// Until the content is at the path that it is moved back to.
     At(&'s RelPath),
-    /// Until the file with this digest is at the path: a delta gives that from it.
+    /// Until the file with this digest, which a delta makes from the content, is at the path.
     Until(&'s Digest),
 }
 
@@ -203,33 +203,33 @@ fn displaced(step: &Step) -> Option<Displaced<'_>> {
     Some(Displaced { path, left, content })
 }
 
-/// Permission bits as the script compares them.
+/// Formats permission bits in the form that the script compares.
 fn bits(mode: FileMode) -> String {
     mode.to_string()
 }
 
-/// A path for the copy of a backup until it takes its place, on the same file system as all of the workspace. A script that
-/// was cut off and is run again uses the same one, and leaves nothing among the files of the user.
+/// Returns the temporary path for the copy of a backup, on the file system of the workspace. An interrupted
+/// script that runs again uses the same path, and leaves nothing among the files of the user.
 fn temporary(report: &ReportName, number: usize) -> Vec<u8> {
     format!("{REPORTS_DIRECTORY}/{report}/{TEMPORARY_PREFIX}{number}").into_bytes()
 }
 
 impl Call<'_> {
-    /// A path, from the root: never an option, never expanded.
+    /// Adds a path relative to the root: never an option, never expanded.
     fn path(self, path: &[u8]) -> Self {
         self.0.push(b' ');
         quote(self.0, &[b"./", path].concat());
         self
     }
 
-    /// A path as a person reads it.
+    /// Adds a path in human-readable form.
     fn shown(self, path: &RelPath) -> Self {
         self.0.push(b' ');
         quote(self.0, Quoted(path.as_bytes()).to_string().as_bytes());
         self
     }
 
-    /// What a word is of letters that no shell knows: digests, modes, names of backups.
+    /// Adds a word without characters special to a shell: a digest, a mode or the name of a backup.
     fn word(self, word: &impl ToString) -> Self {
         self.0.push(b' ');
         quote(self.0, word.to_string().as_bytes());
@@ -254,7 +254,7 @@ impl Call<'_> {
     }
 }
 
-/// Bytes between single quotes, in which a shell takes everything but the quote as it is.
+/// Quotes bytes in single quotes, in which a shell takes every byte except the quote literally.
 fn quote(script: &mut Vec<u8>, bytes: &[u8]) {
     script.push(b'\'');
     for (index, part) in bytes.split(|&byte| byte == b'\'').enumerate() {

@@ -1,4 +1,4 @@
-//! What the protocol layer is told while a task runs, and at its end: a line of JSON each (EX-24).
+//! Status lines for the protocol layer during and at the end of a task, each a line of JSON (EX-24).
 
 use actum_core::plain_id::PlainId;
 use actum_core::{Status, Timestamp};
@@ -11,165 +11,164 @@ use super::schemas::TASK_STATUS;
 use super::{ReportError, document};
 use crate::ErrorCode;
 
-/// The format of the lines.
+/// Format of the lines.
 pub const TASK_STATUS_FORMAT: &str = "actum.task-status/1";
 
-/// A line to the protocol layer.
+/// Line to the protocol layer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum TaskStatus {
-    /// How far the task is.
+    /// Progress of the task.
     Update(StatusUpdate),
-    /// How it ended: the last line.
+    /// Outcome of the task: the last line.
     Final(Box<StatusEnvelope>),
 }
 
-/// The only format of a line.
+/// Only format of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum TaskStatusFormat {
-    /// [`TASK_STATUS_FORMAT`].
+    /// Value of [`TASK_STATUS_FORMAT`].
     #[default]
     #[serde(rename = "actum.task-status/1")]
     V1,
 }
 
-/// How far a task is.
+/// Progress of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusUpdate {
-    /// The format.
+    /// Format of the line.
     pub format: TaskStatusFormat,
-    /// Its place among the lines of the task, counted from 0.
+    /// Index of the line in the task, counted from 0.
     pub sequence: u32,
-    /// The task.
+    /// Id of the task.
     pub task_id: PlainId,
-    /// The plan; absent before it was read.
+    /// Id of the plan; absent before it was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_id: Option<PlainId>,
-    /// When.
+    /// Time of the line.
     pub time: Timestamp,
-    /// What is being done.
+    /// Current phase.
     pub phase: Phase,
-    /// The action that is meant.
+    /// Id of the action that the line refers to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_id: Option<CleanText>,
-    /// What became of it.
+    /// Status of that action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_status: Option<ActionStatus>,
-    /// The code of what is wrong, where it failed.
+    /// Error code, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<u16>,
-    /// How many actions came to something so far.
+    /// Number of actions that have finished so far.
     pub actions_done: u32,
-    /// How many there are.
+    /// Number of all actions.
     pub actions_total: u32,
-    /// What there is to say besides.
+    /// Additional message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<CleanText>,
 }
 
-/// What is being done.
+/// Phase of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Phase {
-    /// The task has arrived.
+    /// Task was received.
     Received,
-    /// Plan, configuration and approval are checked.
+    /// Plan, configuration and approval are being checked.
     Validating,
-    /// The plan that was in force before goes to the archive.
+    /// Previous plan is being archived.
     Archiving,
-    /// What is needed to take the run back is kept.
+    /// Data for a rollback is being stored.
     Checkpoint,
-    /// Actions are carried out.
+    /// Actions are running.
     Executing,
-    /// What was done is checked.
+    /// Results are being verified.
     Verifying,
-    /// What was done is taken back.
+    /// Run is being rolled back.
     RollingBack,
-    /// The reports are written.
+    /// Reports are being written.
     Reporting,
 }
 
-/// What became of an action.
+/// Status of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ActionStatus {
-    /// It has begun.
+    /// Action started.
     Started,
-    /// It was carried out.
+    /// Action completed.
     Success,
-    /// It could not be.
+    /// Action failed.
     Failed,
-    /// It was not tried.
+    /// Action was skipped.
     Skipped,
 }
 
-/// How a task ended.
+/// Outcome of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusEnvelope {
-    /// The format.
+    /// Format of the line.
     pub format: TaskStatusFormat,
-    /// Its place among the lines of the task, counted from 0.
+    /// Index of the line in the task, counted from 0.
     pub sequence: u32,
-    /// The task.
+    /// Id of the task.
     pub task_id: PlainId,
-    /// The plan; absent where that could not be read.
+    /// Id of the plan; absent if the plan could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_id: Option<PlainId>,
-    /// When.
+    /// Time of the line.
     pub time: Timestamp,
-    /// How it ended, in the words of the reports.
+    /// Outcome in the terms of the reports.
     pub status: EnvelopeStatus,
     /// Status that all entry points share (D-1).
     pub outcome: Status,
-    /// The execution report, or the error report of a task that was refused.
+    /// Id of the execution report, or of the error report of a rejected task.
     pub report_id: PlainId,
-    /// The directory of the reports, from the root of the workspace; absent where nothing could be
-    /// written.
+    /// Report directory, from the workspace root; absent if nothing could be written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report_directory: Option<String>,
-    /// How many actions came to what; absent where the task was refused.
+    /// Number of actions by outcome; absent if the task was rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actions_summary: Option<ActionsSummary>,
-    /// Whether what was done was taken back.
+    /// True if the run was rolled back.
     pub rollback_performed: bool,
-    /// The error that decided how it ended.
+    /// Error that decided the outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorObject>,
 }
 
-/// How a task ended, in the words of the reports.
+/// Outcome of a task in the terms of the reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum EnvelopeStatus {
-    /// All is done.
+    /// All actions are done.
     Success,
-    /// Some of it is done and in effect.
+    /// Some actions are done and in effect.
     Partial,
-    /// None of it is done, or a person must look.
+    /// No action is done, or an operator must intervene.
     Failed,
-    /// What was done was taken back.
+    /// Completed actions were rolled back.
     RolledBack,
-    /// Somebody cancelled it.
+    /// Run was cancelled.
     Cancelled,
-    /// It was not begun.
+    /// Task did not start.
     Rejected,
 }
 
-/// Which line it is.
+/// Facts that identify a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineFacts {
-    /// Its place among the lines of the task, counted from 0.
+    /// Index of the line in the task, counted from 0.
     pub sequence: u32,
-    /// The task.
+    /// Id of the task.
     pub task_id: PlainId,
-    /// When.
+    /// Time of the line.
     pub time: Timestamp,
-    /// The directory of the reports, from the root of the workspace.
+    /// Report directory, from the workspace root.
     pub report_directory: Option<String>,
 }
 
 impl StatusEnvelope {
-    /// The end of a task that was begun.
+    /// Builds the final line of a task that was started.
     pub fn of_report(
         line: LineFacts,
         report: &ExecutionReport,
@@ -193,7 +192,7 @@ impl StatusEnvelope {
         }
     }
 
-    /// The end of a task that was refused.
+    /// Builds the final line of a task that was rejected.
     pub fn of_rejection(line: LineFacts, report: &ErrorReport) -> Self {
         let LineFacts { sequence, task_id, time, report_directory } = line;
         Self {
@@ -203,7 +202,7 @@ impl StatusEnvelope {
             plan_id: report.plan_id.clone(),
             time,
             status: EnvelopeStatus::Rejected,
-            // It waits for a person, who can let it go (D-1).
+            // Pending until the operator approves it (D-1).
             outcome: match report.error.error_code == ErrorCode::ApprovalMissing.number() {
                 true => Status::Queued,
                 false => Status::Rejected,
@@ -217,7 +216,7 @@ impl StatusEnvelope {
     }
 }
 
-/// Statuses of reports, by those that all entry points share (D-1).
+/// Maps a report status onto the status that all entry points share (D-1).
 pub fn outcome(status: ReportStatus, rollback_performed: bool) -> Status {
     match status {
         ReportStatus::Success => Status::Succeeded,
@@ -229,7 +228,7 @@ pub fn outcome(status: ReportStatus, rollback_performed: bool) -> Status {
 }
 
 impl EnvelopeStatus {
-    /// How a task ended that was begun.
+    /// Returns the outcome of a task that was started.
     pub fn of(status: ReportStatus) -> Self {
         match status {
             ReportStatus::Success => Self::Success,
@@ -242,7 +241,7 @@ impl EnvelopeStatus {
 }
 
 impl TaskStatus {
-    /// Reads a line. Members that are not known are passed over.
+    /// Reads a line. Ignores unknown members.
     ///
     /// # Errors
     /// [`ReportError`] with the first mistake.
@@ -250,10 +249,10 @@ impl TaskStatus {
         document::read(line, &TASK_STATUS)
     }
 
-    /// Writes the line, with the end of it.
+    /// Writes the line, including its newline.
     ///
     /// # Errors
-    /// [`ReportError`] when something is longer than the schema lets it be.
+    /// [`ReportError`] if a value is longer than the schema allows.
     pub fn write(&self) -> Result<Vec<u8>, ReportError> {
         document::write_line(self, Self::read)
     }

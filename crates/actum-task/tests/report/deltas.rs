@@ -1,4 +1,4 @@
-//! Backups that are block deltas: the script turns what the run left into what was before.
+//! Backups as block deltas: the script restores the original from the file that the run left.
 
 #![expect(clippy::disallowed_methods, reason = "the script is a program, and works on files")]
 
@@ -14,20 +14,20 @@ use tempfile::TempDir;
 use crate::rollback::{before, cut_off, files, run, run_in, said, shells};
 use crate::tree::{BLOCK, Run, at, report_name, snapshot};
 
-/// Content that repeats nowhere.
+/// Content without repetitions.
 fn content(size: usize) -> Vec<u8> {
     let words = (0u64..).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     words.flat_map(u64::to_be_bytes).take(size).collect()
 }
 
-/// The content with these bytes changed, and with another size.
+/// Changes these bytes of the content, and its size.
 fn edited(mut content: Vec<u8>, at: &[usize], size: usize) -> Vec<u8> {
     content.resize(size, 7);
     at.iter().filter(|at| **at < size).for_each(|&at| content[at] ^= 0xff);
     content
 }
 
-/// A run that modifies files, whose backups are deltas.
+/// Builds a run that modifies files, with deltas as backups.
 fn modified(changes: &[(&[u8], Vec<u8>, Vec<u8>)]) -> Run {
     let before: Vec<_> = changes.iter().map(|(path, old, _)| (*path, &**old, 0o640)).collect();
     let after: Vec<_> = changes.iter().map(|(path, _, new)| (*path, &**new, 0o755)).collect();
@@ -39,7 +39,7 @@ fn modified(changes: &[(&[u8], Vec<u8>, Vec<u8>)]) -> Run {
     }
 }
 
-/// Files that keep their size, grow and shrink, under hostile names.
+/// Builds a run on files that keep their size, grow and shrink, under hostile names.
 fn hostile() -> Run {
     let old = || content(9 * BLOCK + 100);
     modified(&[
@@ -108,7 +108,7 @@ fn busybox_alone_restores_files_from_deltas() {
     assert_eq!(snapshot(root.path()), before(&hostile));
 }
 
-/// EX-16: at each moment a file is the old one or the new one, or aside from where the next start puts it back.
+/// EX-16: at each moment a file is the old one, the new one, or moved aside to where the next start restores it from.
 #[test]
 fn a_script_that_is_killed_while_it_applies_deltas_is_finished_by_the_next() {
     let a_run = modified(&[
@@ -139,7 +139,7 @@ fn a_script_that_is_killed_while_it_applies_deltas_is_finished_by_the_next() {
     assert!(turn > 20, "only {turn} steps");
 }
 
-/// EX-16: a file that was edited since, or a delta that is not the one that was made, stops all.
+/// EX-16: a file that was edited since, or a delta that was changed, stops the whole rollback.
 #[test]
 fn a_file_edited_since_and_a_damaged_delta_are_refused_by_name() {
     let a_run = hostile();
@@ -189,7 +189,8 @@ fn without_dd_a_delta_is_refused_before_anything_is_changed() {
     assert_eq!(snapshot(root.path()), left);
 }
 
-/// EX-16: what the run left is the only thing that a delta gives the old content from, so it stays where another file came to its path.
+/// EX-16: a delta restores the old content only from the file that the run left. So that file is kept if
+/// another file took its path.
 #[test]
 fn the_file_that_a_delta_belongs_to_is_kept_beside_one_that_was_saved_meanwhile() {
     let (old, new) = (content(3 * BLOCK), edited(content(3 * BLOCK), &[0], 3 * BLOCK));
@@ -207,7 +208,7 @@ fn the_file_that_a_delta_belongs_to_is_kept_beside_one_that_was_saved_meanwhile(
         said(&refused)
     );
     assert_eq!(fs::read(&aside).unwrap(), new);
-    // The user decides for what the run left.
+    // The user gives up their own file and keeps the one that the run left.
     fs::remove_file(root.path().join("a")).unwrap();
     let done = run(&script, &[]);
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
@@ -217,7 +218,7 @@ fn the_file_that_a_delta_belongs_to_is_kept_beside_one_that_was_saved_meanwhile(
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// EX-16, EX-21: both ways between two contents.
+    /// EX-16, EX-21: between two contents in both directions.
     #[test]
     fn any_block_edits_are_taken_back_by_the_script(
         size in 0usize..20 * BLOCK,

@@ -1,4 +1,4 @@
-//! The other documents: they say what happened, add up, and come back equal (EX-15, EX-16, EX-24).
+//! Other documents of a task: they record the run, are consistent, and survive a round trip (EX-15, EX-16, EX-24).
 
 use actum_core::plain_id::PlainId;
 use actum_core::{Digest, FileMode, FileState, Status, Timestamp};
@@ -127,7 +127,7 @@ fn a_change_log_adds_up_and_comes_back_equal() {
     let written = log.write().unwrap();
     assert_eq!(ChangeLog::read(&written).unwrap(), log);
     let value: Value = serde_json::from_slice(&written).unwrap();
-    // The file that was renamed and then changed is one.
+    // A file that was both renamed and changed counts once.
     assert_eq!(
         (&value["files_affected_count"], &value["total_lines_changed"]),
         (&json!(3), &json!(5))

@@ -1,4 +1,4 @@
-//! The shortened examples of the seed, section 12, are subsets of what is written (EX-13).
+//! Shortened examples of the seed, section 12, are subsets of the written documents (EX-13).
 
 use actum_core::Digest;
 use actum_core::plain_id::PlainId;
@@ -82,7 +82,7 @@ pub(crate) fn rejection() -> ErrorReport {
     }
 }
 
-/// Whether all of `part` is in `whole`, at its place.
+/// Returns true if all of `part` is in `whole` at the same path.
 fn is_part(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::Object(part), Value::Object(whole)) => part
@@ -102,7 +102,7 @@ fn assert_part(part: &str, whole: &[u8]) {
     assert!(is_part(&part, &whole), "{part:#}\nis not in\n{whole:#}");
 }
 
-/// EX-11, EX-14: a report with the details of an SQL step is read back, and so is one without, as before.
+/// EX-11, EX-14: a report is read back with the details of an SQL step and without.
 #[test]
 fn details_of_an_sql_step_are_read_back() {
     let digest = Digest::of(b"x");
@@ -141,7 +141,7 @@ fn details_of_an_sql_step_are_read_back() {
         (1000, &2.into())
     );
     assert!(!String::from_utf8(without.write().unwrap()).unwrap().contains("details"));
-    // What an action did is signed with the outcomes.
+    // The details of an action are signed together with the outcomes.
     let none = std::collections::BTreeSet::new();
     assert_ne!(with.outcomes_digest(&none).unwrap(), without.outcomes_digest(&none).unwrap());
 }

@@ -1,4 +1,4 @@
-//! What a task leaves behind: its documents, and a rollback script that is really run.
+//! Output of a task: its documents, and a rollback script that is actually run.
 
 #![allow(
     clippy::unwrap_used,

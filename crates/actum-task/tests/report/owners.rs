@@ -1,4 +1,4 @@
-//! The rollback script, and whose the files are that it puts back (EX-16).
+//! Rollback script and the owners of the files that it restores (EX-16).
 
 #![expect(clippy::disallowed_methods, reason = "the script is a program, and works on files")]
 
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::rollback::{files, run, said};
 use crate::tree::{Files, Run};
 
-/// EX-16: root gives nobody's program to itself.
+/// EX-16: a setuid program that root restores keeps its owner.
 #[test]
 fn what_runs_as_its_owner_keeps_its_owner_or_does_not_come_back() {
     let root = TempDir::new().unwrap();
@@ -43,7 +43,7 @@ fn what_runs_as_its_owner_keeps_its_owner_or_does_not_come_back() {
     assert_eq!(root.path().join("it's a tool").exists(), !is_root);
 }
 
-/// EX-16: the owner of a directory can put links where root would write.
+/// EX-16: the owner of a directory can place links where root would write.
 #[test]
 fn root_runs_no_script_in_the_tree_of_another_user() {
     let owned = Owned::of(&Run {
@@ -67,7 +67,7 @@ fn root_runs_no_script_in_the_tree_of_another_user() {
     }
 }
 
-/// EX-16: a link at the name of the copy leads the copy nowhere.
+/// EX-16: a link at the temporary name does not redirect the copy.
 #[test]
 fn a_backup_is_copied_through_no_link() {
     let a_run = Run {
@@ -79,7 +79,7 @@ fn a_backup_is_copied_through_no_link() {
     let script = a_run.write_after(root.path());
     let other = programs.path().join("other");
     fs::write(&other, "theirs\n").unwrap();
-    // The third call for the name is the last one before the copy.
+    // The third call with the name is the last one before the copy.
     let rm = programs.path().join("rm");
     let report = script.parent().unwrap().display();
     let text = format!(
@@ -97,8 +97,8 @@ fn a_backup_is_copied_through_no_link() {
     assert_eq!(fs::read(root.path().join("tool")).unwrap(), b"new\n");
 }
 
-/// The tool of a run, which belongs to a user other than root, and the script that is run as somebody: who that is is what
-/// `id` says.
+/// Tool of a run that belongs to a user other than root, and the script, which runs as the user that a fake
+/// `id` reports.
 struct Owned {
     root: TempDir,
     programs: TempDir,
@@ -133,7 +133,7 @@ impl Owned {
     }
 }
 
-/// EX-16: who may not give a program its owner back is told before anything is changed.
+/// EX-16: a user who may not restore the owner of a program gets an error before anything changes.
 #[test]
 fn what_runs_as_somebody_else_stops_a_user_before_anything_is_changed() {
     let owned = Owned::of(&Run {
@@ -157,7 +157,7 @@ fn what_runs_as_somebody_else_stops_a_user_before_anything_is_changed() {
     assert_eq!(fs::read(owned.root.path().join("tool")).unwrap(), b"old\n");
 }
 
-/// EX-16: whose group it is is no matter where the mode alone comes back, but of a set-group-ID file.
+/// EX-16: the group of a file does not matter if only its mode is restored, except for a set-group-ID file.
 #[test]
 fn its_owner_gives_a_file_its_mode_back() {
     for (mode, code) in [(0o4755, 0), (0o2755, 1)] {

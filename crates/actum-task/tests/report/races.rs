@@ -1,4 +1,4 @@
-//! The rollback script, and an editor that saves a file while it runs (EX-16).
+//! Rollback script while an editor saves a file (EX-16).
 
 #![expect(clippy::disallowed_methods, reason = "the script is a program, and works on files")]
 
@@ -16,7 +16,7 @@ use crate::tree::{Run, at};
 const SAVED: &str = "hours of work\n";
 const CONTENT: &str = "what was there\n";
 
-/// Programs of the system, each of which first lets the editor act when its turn comes.
+/// System programs that let the editor act before a chosen call.
 struct Editor {
     programs: TempDir,
 }
@@ -71,7 +71,7 @@ const ALL: [&str; 15] = [
     "sync",
 ];
 
-/// Saves a file as editors do: a new one takes the place of the old one.
+/// Saves a file as editors do: a new file replaces the old one.
 fn save(root: &Path, path: &Path) -> String {
     let new = root.join("agent/new");
     let saved = root.join("agent/saved");
@@ -82,7 +82,7 @@ fn save(root: &Path, path: &Path) -> String {
     )
 }
 
-/// A run of one change, and the paths that it is about.
+/// Returns runs of one change each, with the paths concerned.
 fn runs() -> Vec<(Run, Vec<&'static [u8]>)> {
     let old = (CONTENT.as_bytes(), 0o644);
     let a_run = |before: &[(&[u8], &[u8], u32)], after: &[(&[u8], &[u8], u32)]| Run {
@@ -111,7 +111,7 @@ fn report_of(script: &Path) -> &Path {
     script.parent().unwrap()
 }
 
-/// The files that the script holds aside.
+/// Lists the files that the script moved aside.
 fn aside(script: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(report_of(script)).unwrap().map(|entry| entry.unwrap().path());
     let is_aside =
@@ -119,7 +119,7 @@ fn aside(script: &Path) -> Vec<PathBuf> {
     entries.filter(is_aside).collect()
 }
 
-/// Whether a content is at the path, or aside under a name that the script printed.
+/// Returns true if a content is at the path, or aside under a name that the script printed.
 fn is_kept(content: &str, path: &Path, script: &Path, said: &str) -> bool {
     let has = |path: &Path| fs::read_to_string(path).is_ok_and(|text| text == content);
     has(path) || aside(script).iter().any(|path| has(path) && is_printed(path, said))
@@ -129,8 +129,8 @@ fn is_printed(path: &Path, said: &str) -> bool {
     said.contains(path.file_name().unwrap().to_str().unwrap())
 }
 
-/// EX-16: before any call of the script to another program an editor saves the file, and the
-/// script is killed there or goes on.
+/// EX-16: an editor saves the file before any call of the script to another program, and the script is killed
+/// there or continues.
 #[test]
 fn the_script_keeps_what_an_editor_saves_at_any_moment() {
     let mut saves = 0;
@@ -155,13 +155,13 @@ fn the_script_keeps_what_an_editor_saves_at_any_moment() {
                     saves += 1;
                     assert!(is_kept(SAVED, &file, &script, &told), "{case}");
                 }
-                // No backup has the content of a file that was only renamed.
+                // A file that was only renamed has no backup of its content.
                 let is_over = root.path().join("agent/saved-over").exists();
                 let is_moved = number == 3 && !is_over;
                 let mut places = paths.iter().map(|path| at(root.path(), path));
                 let is_somewhere = places.any(|at| is_kept(CONTENT, &at, &script, &told));
                 assert!(!is_moved || is_somewhere, "{case}");
-                // A delta gives the content from what the run left alone.
+                // A delta restores the content only from the file that the run left.
                 let has_base = is_somewhere || is_kept("new\n", &file, &script, &told);
                 assert!(number != 5 || is_over || has_base, "{case}");
                 assert!(aside(&script).iter().all(|aside| is_printed(aside, &told)), "{case}");
@@ -171,14 +171,14 @@ fn the_script_keeps_what_an_editor_saves_at_any_moment() {
     assert!(saves > 200, "only {saves} saves");
 }
 
-/// EX-16: a second save while the first one is put back overwrites nothing, and is not overwritten.
+/// EX-16: a second save while the first one is being restored overwrites nothing, and is not overwritten.
 #[test]
 fn a_file_that_cannot_be_put_back_is_kept_and_its_place_is_printed() {
     let (a_run, _) = runs().swap_remove(0);
     let root = TempDir::new().unwrap();
     let script = a_run.write_after(root.path());
     let file = root.path().join("a");
-    // The first save precedes the move aside, and the second one the digest of what was moved.
+    // The first save precedes the move aside, and the second one the digest of the moved file.
     let editor = Editor::new(&["mv"], 0, &save(root.path(), &file));
     let second = format!(
         "#!/bin/sh\n[ -e '{file}' ] || printf 'second\\n' >'{file}'\nexec /usr/bin/sha256sum \"$@\"\n",
@@ -208,7 +208,7 @@ fn a_file_that_cannot_be_put_back_is_kept_and_its_place_is_printed() {
     assert_eq!(fs::read_to_string(&file).unwrap(), CONTENT);
 }
 
-/// EX-16: a directory or a link that takes the place of the file is put back, and nothing is put into it.
+/// EX-16: a directory or a link that replaces the file is restored, and nothing is written into it.
 #[test]
 fn a_directory_or_link_that_takes_the_place_of_a_file_is_put_back() {
     for make in ["mkdir -p '{}/inside'", "ln -s . '{}'"] {
@@ -218,7 +218,7 @@ fn a_directory_or_link_that_takes_the_place_of_a_file_is_put_back() {
             let script = a_run.write_after(root.path());
             let file = root.path().join("a");
             let make = make.replace("{}", file.to_str().unwrap());
-            // The first call of `link` tests whether hard links can be made.
+            // The first call of `link` tests whether hard links work.
             let turn = usize::from(name == "link");
             let act = format!("PATH=/usr/bin:/bin\nrm -f '{}'\n{make}", file.display());
             let editor = Editor::new(&[name], turn, &act);
@@ -236,7 +236,7 @@ fn a_directory_or_link_that_takes_the_place_of_a_file_is_put_back() {
     }
 }
 
-/// EX-16: where a file cannot have a second name, nothing is begun.
+/// EX-16: if a file cannot have a second name, the script changes nothing.
 #[test]
 fn without_hard_links_nothing_is_changed() {
     let (a_run, _) = runs().swap_remove(0);
@@ -251,7 +251,8 @@ fn without_hard_links_nothing_is_changed() {
     assert!(names.into_iter().all(|name| !name.as_encoded_bytes().starts_with(b".")));
 }
 
-/// EX-16, issue 22 (claims): before any call of the script to another program a user closes a file of the run to others.
+/// EX-16, issue 22 (claims): a user revokes access to a file of the run before any call of the script to
+/// another program.
 #[test]
 fn the_script_opens_no_file_that_a_user_closes_meanwhile() {
     let modes = Run {
@@ -263,7 +264,7 @@ fn the_script_opens_no_file_that_a_user_closes_meanwhile() {
     let closing = closing.map(|(run, mut paths)| (run, paths.pop().unwrap()));
     let mut closed = 0;
     for (number, (a_run, path)) in closing.chain([(modes, &b"a"[..])]).enumerate() {
-        // The last look at a file whose mode alone comes back is just before `chmod`.
+        // The last check of a file of which only the mode is restored is just before `chmod`.
         let names: Vec<_> = ALL.into_iter().filter(|name| *name != "chmod").collect();
         for turn in 0.. {
             let root = TempDir::new().unwrap();

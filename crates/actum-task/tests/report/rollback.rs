@@ -1,4 +1,4 @@
-//! The rollback script is run, on trees and names of all kinds, and cut off at each of its steps.
+//! Rollback script on trees and names of all kinds, and interrupted at each of its steps.
 
 #![expect(clippy::disallowed_methods, reason = "the script is a program, and works on files")]
 
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use crate::tree::{Files, Run, Snapshot, at, report_name, snapshot};
 
-/// A shell, with what it is started with.
+/// Shell and its arguments.
 pub(crate) type Shell = (&'static str, &'static [&'static str]);
 
 /// Shells that run the script.
@@ -48,7 +48,7 @@ pub(crate) fn files(files: &[(&[u8], &[u8], u32)]) -> Files {
     files.iter().map(|(path, content, mode)| (path.to_vec(), (content.to_vec(), *mode))).collect()
 }
 
-/// Every kind of change, under names that no careless script survives.
+/// Builds a run with every kind of change, under names that break careless scripts.
 fn rich() -> Run {
     Run {
         before: files(&[
@@ -142,7 +142,7 @@ fn without_a_way_to_check_digests_nothing_is_changed_and_any_of_three_will_do() 
     };
     for tool in [&tools[..0], &tools[..1], &tools[1..2], &tools[2..]] {
         let programs = TempDir::new().unwrap();
-        // Without `link`, `ln` gives second names.
+        // Without `link`, `ln` makes second names.
         let linker = if tool.len() == 1 && tool[0] == "shasum" { "ln" } else { "link" };
         let needed =
             ["rm", "mv", "cat", "chmod", "mkdir", "rmdir", "find", "printf", "perl", "dd", linker];
@@ -165,7 +165,7 @@ fn without_a_way_to_check_digests_nothing_is_changed_and_any_of_three_will_do() 
     }
 }
 
-/// What somebody did between run and rollback.
+/// Change by another process between run and rollback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tampering {
     Content,
@@ -206,8 +206,8 @@ fn where_anything_is_not_as_the_run_left_it_the_script_refuses_and_changes_nothi
         Tampering::Directory,
     ];
     for file in rich.after.keys().filter(|file| *file != b"untouched") {
-        // A file that the run made, and one that stands where a directory was, may be gone: it is as
-        // before the run, or on the way there.
+        // A file that the run created, or one at the path of a former directory, may be gone: then the path
+        // is as before the run, or becoming so.
         let may_be_gone = !rich.before.contains_key(file);
         let is_renamed = rich.renamed.iter().any(|(_, to)| to == file);
         let tampering: &[Tampering] = match file.as_slice() {
@@ -285,7 +285,7 @@ fn what_others_put_into_a_directory_of_the_run_stays() {
     }
 }
 
-/// A file of each kind that comes back into a directory which the run left there.
+/// Builds a run that removed a file of each kind from a directory that still exists.
 fn in_a_directory() -> Run {
     Run {
         before: files(&[
@@ -304,7 +304,7 @@ fn in_a_directory() -> Run {
     }
 }
 
-/// EX-16: git keeps no empty directories, so that a copy may have none.
+/// EX-16: git keeps no empty directories, so a checkout may lack some.
 #[test]
 fn a_directory_that_somebody_removed_is_made_for_the_files_that_come_back() {
     let a_run = in_a_directory();
@@ -335,7 +335,7 @@ fn a_file_where_a_directory_has_to_be_stands_in_the_way() {
     assert_eq!(snapshot(root.path()), left);
 }
 
-/// The programs that change something, each of which kills the script when its turn comes.
+/// Makes versions of all programs that change something; each kills the script at its turn.
 fn killers(turn: usize) -> TempDir {
     let programs = TempDir::new().unwrap();
     let counter = programs.path().join("turn");
@@ -357,11 +357,11 @@ fn killers(turn: usize) -> TempDir {
     programs
 }
 
-/// Runs the script until it changes something for the time after `turn`; whether it was killed.
+/// Runs the script until its change after `turn`. Returns true if it was killed.
 pub(crate) fn cut_off(script: &PathBuf, turn: usize) -> bool {
     let programs = killers(turn);
     let path = format!("{}:/usr/bin:/bin", programs.path().display());
-    // A group of its own: some programs are children of a subshell.
+    // Use a new process group: some programs are children of a subshell.
     let mut command = Command::new("/bin/sh");
     let output = command.arg(script).env("PATH", path).process_group(0).output().unwrap();
     output.status.code().is_none()
@@ -448,7 +448,7 @@ fn tree() -> impl Strategy<Value = Files> {
     vec((path, ("[xy]{0,2}".prop_map(String::into_bytes), mode)), 0..7).prop_map(sound)
 }
 
-/// Without files that would stand where a directory has to be.
+/// Removes files at paths that must be directories.
 fn sound(files: impl IntoIterator<Item = (Vec<u8>, (Vec<u8>, u32))>) -> Files {
     let mut sound = Files::new();
     for (path, file) in files {
@@ -464,7 +464,7 @@ fn sound(files: impl IntoIterator<Item = (Vec<u8>, (Vec<u8>, u32))>) -> Files {
     sound
 }
 
-/// What a run does to a file.
+/// Change of a run to a file.
 #[derive(Debug, Clone)]
 enum Fate {
     Kept,
@@ -502,7 +502,7 @@ fn a_run() -> impl Strategy<Value = Run> {
         let fresh = created
             .into_iter()
             .map(|(path, (content, mode))| (path, ([b"new", &*content].concat(), mode)));
-        // What a run did first stands.
+        // A change that the run made first takes precedence.
         let after = sound(after.into_iter().chain(fresh));
         renamed.retain(|(from, to)| {
             let is_this = after.get(to).is_some_and(|(content, _)| {

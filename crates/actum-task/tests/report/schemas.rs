@@ -1,4 +1,4 @@
-//! The published JSON Schemas say what the readers read (EX-13).
+//! Published JSON Schemas match the readers (EX-13).
 
 use actum_document::{Problem, SchemaFile};
 use actum_task::report::{
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::documents::{lines, log, manifest};
 use crate::examples::{completed, facts, failed, rejection, skipped};
 
-/// Those in the repository, in the order of [`schemas`].
+/// Schemas in the repository, in the order of [`schemas`].
 const PUBLISHED: [(&str, &str); 5] = [
     (
         "execution-report.schema.json",
@@ -25,7 +25,7 @@ const PUBLISHED: [(&str, &str); 5] = [
     ("task-status.schema.json", include_str!("../../../../schemas/task-status.schema.json")),
 ];
 
-/// The documents of a task: the name of its schema, the bytes, and what its reader says to others.
+/// Document of a task: the name of its schema, its bytes, and its reader.
 type Document = (&'static str, Vec<u8>, fn(&[u8]) -> Result<(), ReportError>);
 
 fn documents() -> Vec<Document> {
@@ -78,7 +78,7 @@ fn each_document_is_valid_by_its_schema() {
     }
 }
 
-/// The document with each of its values taken out, and each replaced by others.
+/// Returns copies of the document, each with one value removed or replaced.
 fn damaged(value: &Value) -> Vec<Value> {
     let others = [
         json!(null),
@@ -137,7 +137,7 @@ fn a_damaged_document_is_refused_where_its_schema_refuses_it() {
                     assert!(is_valid, "{name}: read, but not by the schema: {value}");
                     read_of += 1;
                 }
-                // What no schema can say.
+                // No schema can express this.
                 Err(ReportError(mistake))
                     if matches!(mistake.problem, Problem::Contradiction { .. }) =>
                 {

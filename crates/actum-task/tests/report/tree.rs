@@ -1,4 +1,4 @@
-//! Trees of files, on the disk and in memory, and what a run makes of one.
+//! Trees of files on the disk and in memory, and the effect of a run on one.
 
 #![expect(clippy::disallowed_methods, reason = "the script works on files")]
 
@@ -21,7 +21,7 @@ pub(crate) const BLOCK: usize = 4096;
 /// Files with content and mode.
 pub(crate) type Files = BTreeMap<Vec<u8>, (Vec<u8>, u32)>;
 
-/// A run: what was, what is, and which files it renamed.
+/// Run: the files before and after it, and its renames.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Run {
     pub(crate) before: Files,
@@ -29,11 +29,11 @@ pub(crate) struct Run {
     /// Directories without files, and modes of directories.
     pub(crate) before_directories: BTreeMap<Vec<u8>, u32>,
     pub(crate) renamed: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Modified files whose backup is a delta.
+    /// Modified files with a delta as backup.
     pub(crate) deltas: BTreeSet<Vec<u8>>,
 }
 
-/// What stands in a directory.
+/// Content of a directory.
 pub(crate) type Snapshot = BTreeMap<Vec<u8>, (String, Vec<u8>)>;
 
 pub(crate) fn path(bytes: &[u8]) -> RelPath {
@@ -53,12 +53,12 @@ fn parents(files: &Files) -> BTreeSet<Vec<u8>> {
 }
 
 impl Run {
-    /// Directories before the run, with their modes, and after it.
+    /// Returns the directories before the run with their modes, and those after it.
     fn directories(&self) -> (BTreeMap<Vec<u8>, u32>, BTreeSet<Vec<u8>>) {
         let parents_before = parents(&self.before).into_iter().map(|directory| (directory, 0o755));
         let mut before: BTreeMap<_, _> = parents_before.collect();
         before.extend(self.before_directories.clone());
-        // Those that the run leaves empty are removed.
+        // Directories that the run leaves empty are removed.
         (before, parents(&self.after))
     }
 
@@ -113,7 +113,7 @@ impl Run {
         rollback
     }
 
-    /// The delta of a modified file, and how many blocks it has.
+    /// Returns the delta of a modified file, and its number of blocks.
     fn delta(&self, file: &[u8]) -> (Vec<u8>, u64) {
         let [before, after] = [&self.before, &self.after].map(|files| &files.get(file).unwrap().0);
         let (mut blocks, mut runs) = (Vec::new(), Vec::<(usize, usize)>::new());
@@ -134,7 +134,7 @@ impl Run {
         ([blocks, lines.into_bytes()].concat(), u64::try_from(count).unwrap())
     }
 
-    /// Puts the files as they are before the run into a directory.
+    /// Writes the files as before the run into a directory.
     pub(crate) fn write_before(&self, root: &Path) {
         let (directories, _) = self.directories();
         write_files(root, &self.before, directories.keys());
@@ -143,8 +143,8 @@ impl Run {
         }
     }
 
-    /// Puts the files as the run leaves them into a directory, with a report directory that has
-    /// script and backups; gives the path of the script.
+    /// Writes the files as after the run into a directory, with a report directory that has script and
+    /// backups. Returns the path of the script.
     pub(crate) fn write_after(&self, root: &Path) -> PathBuf {
         let (before, after) = self.directories();
         write_files(root, &self.after, after.iter());
@@ -184,7 +184,7 @@ fn write_files<'d>(root: &Path, files: &Files, directories: impl Iterator<Item =
     }
 }
 
-/// All that stands below a directory but for the reports: kind with mode, and content.
+/// Returns everything below a directory except the reports: kind with mode, and content.
 pub(crate) fn snapshot(root: &Path) -> Snapshot {
     let mut all = Snapshot::new();
     look(root, b"", &mut all);

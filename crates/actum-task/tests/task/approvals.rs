@@ -1,4 +1,4 @@
-//! What an operator signs.
+//! Signed approvals of tasks.
 
 use actum_core::path_name::PathName;
 use actum_core::{Digest, FileMode, FileState, RelPath, Timestamp, canonical};
@@ -123,7 +123,7 @@ fn an_approval_is_written_and_read_strictly() {
     assert!(serde_json::from_str::<TaskApproval>(&more).is_err());
 }
 
-/// EX-1: an approval of the format before, which names no change, is rejected by name; a signature makes no difference.
+/// EX-1: an approval of the older format, which names no change, is rejected by name, signed or not.
 #[test]
 fn an_approval_that_names_no_change_is_rejected() {
     let key = ApprovalKey(SigningKey::from_bytes(&[4; 32]));

@@ -1,4 +1,4 @@
-//! The table of error codes, against section 8 of the seed.
+//! Table of error codes, compared with section 8 of the seed.
 
 use actum_task::{ErrorCategory, ErrorCode, RecoveryAction, Response};
 use std::collections::BTreeSet;
@@ -88,7 +88,7 @@ fn what_is_done_about_an_error_leads_to_its_word_and_to_whether_a_person_is_told
     }
 }
 
-/// EX-18: each code says what it means, what is done and what to do, in sentences.
+/// EX-18: each code has sentences for its meaning, its response and the advice.
 #[test]
 fn every_code_says_what_to_do() {
     for code in ErrorCode::ALL {

@@ -1,4 +1,4 @@
-//! The envelope in which the protocol layer approves a task.
+//! Envelope in which the protocol layer approves a task.
 
 use actum_core::Digest;
 use actum_task::{ErrorCode, TaskEnvelope, TaskEnvelopeError};
@@ -43,7 +43,7 @@ fn a_task_that_is_not_approved_or_not_validated_is_refused_with_a_code_of_its_ow
         );
         let text = ENVELOPE.replace("APPROVED", status);
         assert_eq!(refused(&text), (ErrorCode::NotApproved, expected));
-        // That it is not approved is told before anything else.
+        // The missing approval is reported before any other problem.
         let text = text.replace("task_id", "task").replace("true", "false");
         assert_eq!(refused(&text).0, ErrorCode::NotApproved);
     }

@@ -1,4 +1,4 @@
-//! The plans of the seed, and one that has everything.
+//! Plans of the seed, and one with everything.
 
 use actum_core::{RelPath, RiskTier};
 use actum_task::{
@@ -40,7 +40,7 @@ pub(crate) const TOUCHES_WHAT_IS_PROTECTED: &str = r#"{
   ]
 }"#;
 
-/// 3.3, with an operation that there is.
+/// 3.3, with an existing operation.
 pub(crate) const WITH_DETAILS: &str = r#"{
   "plan_id": "uuid",
   "action_plan": [
@@ -64,7 +64,7 @@ pub(crate) const WITH_DETAILS: &str = r#"{
   }
 }"#;
 
-/// Each type of action, each operation and each condition.
+/// Every type of action, every operation and every condition.
 pub(crate) const EVERYTHING: &str = r#"{
   "plan_id": "all.of-it_1",
   "description": "Everything there is.",
@@ -159,7 +159,7 @@ fn the_plan_that_adds_a_property_is_read_with_every_default() {
     assert!(constraints.preserve_permissions && constraints.verify_hashes);
 }
 
-/// EX-2: section 12.2; that the target is protected is for the gates to say.
+/// EX-2: section 12.2; the gates decide about the protected target.
 #[test]
 fn the_plan_of_the_protected_file_is_sound_in_itself() {
     let plan = TaskPlan::read(TOUCHES_WHAT_IS_PROTECTED.as_bytes()).unwrap();

@@ -1,10 +1,10 @@
-//! The order of actions, against a model that is slow and plain.
+//! Order of actions, compared with a slow and simple model.
 
 use actum_task::{ErrorCode, GraphError, GraphProblem, TaskPlan};
 use proptest::prelude::*;
 use serde_json::json;
 
-/// A plan whose actions have these ids and dependencies.
+/// Builds a plan whose actions have these ids and dependencies.
 pub(crate) fn plan(actions: &[(&str, &[&str])]) -> TaskPlan {
     let actions: Vec<_> = actions
         .iter()
@@ -101,7 +101,7 @@ fn a_long_cycle_is_told_in_part() {
     );
 }
 
-/// Whether one is reached from another by going on, as slow as can be.
+/// Returns true if `to` is reachable from `from` along the edges, by exhaustive search.
 fn reaches(edges: &[(usize, usize)], from: usize, to: usize, steps: usize) -> bool {
     steps > 0
         && edges
@@ -110,7 +110,7 @@ fn reaches(edges: &[(usize, usize)], from: usize, to: usize, steps: usize) -> bo
             .any(|(_, earlier)| *earlier == to || reaches(edges, *earlier, to, steps - 1))
 }
 
-/// The first action of the plan that is not done and whose dependencies all are, again and again.
+/// Repeatedly takes the first action of the plan whose dependencies are all done.
 fn model_order(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     let mut done: Vec<usize> = Vec::new();
     let is_free = |done: &[usize], action: usize| {
@@ -123,7 +123,7 @@ fn model_order(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     done
 }
 
-/// A plan of `count` actions in which the first of each pair depends on the second.
+/// Builds a plan of `count` actions in which the first of each pair depends on the second.
 fn numbered_plan(count: usize, edges: &[(usize, usize)]) -> TaskPlan {
     let names: Vec<String> = (0..count).map(|index| format!("n{index}")).collect();
     let before: Vec<Vec<&str>> = (0..count)
@@ -144,7 +144,7 @@ fn any_graph_is_ordered_as_the_model_orders_it() {
         (Just(count), prop::collection::vec((0..count, 0..count), 0..10), any::<bool>())
     });
     proptest!(ProptestConfig::with_cases(2_000), |((count, edges, is_acyclic) in graphs)| {
-        // Now and then the actions are held to what no cycle can be in.
+        // Sometimes the edges are restricted so that no cycle is possible.
         let edges: Vec<_> = edges
             .into_iter()
             .map(|(a, b)| if is_acyclic { (a.max(b), a.min(b)) } else { (a, b) })

@@ -1,4 +1,4 @@
-//! Every limit from both of its sides, and the time that large plans take.
+//! Limits tested on both sides, and the time for large plans.
 
 use actum_task::limits::{
     ACTION_ID_CHARS_MAX, ACTIONS_MAX, CONDITIONS_MAX, CONFIG_BYTES_MAX, CONTENT_CHARS_MAX,
@@ -26,14 +26,14 @@ fn plan(actions: Vec<Value>) -> Value {
     json!({"plan_id": "p", "action_plan": actions})
 }
 
-/// A plan of one action in which this stands.
+/// Builds a plan of one action with this value.
 fn with(name: &str, value: Value) -> Value {
     let mut action = delete();
     action[name] = value;
     plan(vec![action])
 }
 
-/// A plan of one action that changes a file so.
+/// Builds a plan of one action that modifies a file with this operation.
 fn modify(operation: Value) -> Value {
     let mut plan = with("operation", operation);
     plan["action_plan"][0]["action_type"] = json!("FILE_MODIFY");
@@ -195,7 +195,7 @@ fn of_many_problems_the_first_hundred_are_told() {
     let cut = wrong(PROBLEMS_MAX + 1);
     assert_eq!((&cut.0.list, cut.0.is_cut), (&all.0.list, true));
     assert!(cut.to_string().ends_with(" (and 99 other problems, and more)"), "{cut}");
-    // Also of unknown fields, of which each is compared with all that are known.
+    // Unknown fields as well, each of which is compared with all known ones.
     let unknown = |count: usize| {
         let mut action = delete();
         let details: serde_json::Map<_, _> =
@@ -207,7 +207,7 @@ fn of_many_problems_the_first_hundred_are_told() {
     assert_eq!((unknown(100_000).list.len(), unknown(100_000).is_cut), (PROBLEMS_MAX, true));
 }
 
-/// A plan of this many actions, each on a file of its own and after the one before it.
+/// Builds a plan of this many actions, each on its own file and after the previous one.
 fn chain(count: usize, order: &str) -> String {
     let actions: Vec<String> = (0..count)
         .map(|index| {
@@ -233,7 +233,7 @@ fn linted(text: &str, config: &SystemConfig) -> Vec<Finding> {
     lint(&plan, &plan.graph().unwrap(), config, files)
 }
 
-/// EX-21: section 11.2; how many files there are counts, not how many actions.
+/// EX-21: section 11.2; the limit is on the number of files, not on that of actions.
 #[test]
 fn the_files_of_a_plan_and_the_bytes_of_each_are_limited_on_both_sides() {
     let config = SystemConfig::default();
@@ -260,7 +260,7 @@ fn the_files_of_a_plan_and_the_bytes_of_each_are_limited_on_both_sides() {
     );
 }
 
-/// A plan of 10,000 lines has to be linted within a second; this is one of 110,000, in both orders.
+/// A plan of 10,000 lines must be linted within a second. This one has 110,000, and runs in both orders.
 #[test]
 fn a_plan_of_the_most_actions_is_linted_in_both_orders() {
     for order in ["sequential", "parallel"] {
@@ -269,7 +269,7 @@ fn a_plan_of_the_most_actions_is_linted_in_both_orders() {
     }
 }
 
-/// The plan of the requirement: 10,000 lines.
+/// Plan of the requirement: 10,000 lines.
 #[test]
 fn a_plan_of_ten_thousand_lines_is_linted() {
     let text = chain(1_000, "parallel");

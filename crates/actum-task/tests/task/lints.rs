@@ -1,4 +1,4 @@
-//! What a plan would come to in a tree of files.
+//! Lint of a plan in a tree of files.
 
 use actum_core::RelPath;
 use actum_task::{
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::examples::everything;
 
-/// An action of an id, a type and a target, with what else it has.
+/// Builds an action with an id, a type, a target and further members.
 fn action(id: &str, action_type: &str, target: &str, more: Value) -> Value {
     let operation = match action_type {
         "FILE_CREATE" => json!({"type": "create", "content": ""}),
@@ -181,14 +181,14 @@ fn actions_that_touch_one_file_need_an_order_where_they_could_run_at_once() {
     );
 }
 
-/// EX-12: what an action does is captured, so one that is declared not reversible is carried out as well.
+/// EX-12: the effect of an action is captured, so one that is declared not reversible is carried out as well.
 #[test]
 fn an_action_that_is_declared_not_reversible_is_not_refused() {
     let one = [action("run", "FILE_DELETE", "p", json!({ "reversible": false }))];
     assert_eq!(told("sequential", &one, &["p"]), []);
 }
 
-/// EX-3, EX-9: what a pipeline makes is known only when it has run, so a lint finds nothing wrong with its outputs.
+/// EX-3, EX-9: the outputs of a pipeline are known only after it ran, so a lint accepts both possibilities.
 #[test]
 fn the_outputs_of_a_pipeline_may_be_there_or_not() {
     let actions = |change: &str| {
@@ -212,7 +212,7 @@ fn actions_that_cannot_be_run_here_are_found() {
     let files = Files { exists: &exists, may_change: &|_, _| false };
     let findings = lint(&plan, &plan.graph().unwrap(), &SystemConfig::default(), files);
     let codes: Vec<ErrorCode> = findings.iter().map(Finding::code).collect();
-    // `bin` is a file by this closure, so nothing can be made below it.
+    // This closure makes `bin` a file, so nothing can be created below it.
     assert_eq!(codes, [ErrorCode::NotAFile, ErrorCode::DependencyFailed]);
     let no_sql = unavailable(&plan, ActionType::SqlExecute, "there is no library");
     let no_sql = no_sql.iter().map(|finding| (finding.code(), finding.to_string()));

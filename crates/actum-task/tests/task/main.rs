@@ -1,4 +1,4 @@
-//! What goes into a task: plans, envelopes and configs as they are read, ordered and linted.
+//! Input of a task: plans, envelopes and configs as they are read, ordered and linted.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! A plan as what it means, and back.
+//! Round trip of a plan from JSON to values and back.
 
 use actum_task::{ActionType, Check, Condition, TaskId, TaskPlan};
 

@@ -1,4 +1,4 @@
-//! What is no task plan is refused at its place, for the operation that was meant, and all of it at once.
+//! Invalid task plans are rejected with all problems, each at its position and for the intended operation.
 
 use actum_task::{ErrorCode, TaskPlan};
 use serde_json::{Value, json};
@@ -10,12 +10,12 @@ fn told(text: &str) -> Vec<(ErrorCode, String)> {
     mistakes.list.iter().map(|mistake| (ErrorCode::of(mistake), mistake.to_string())).collect()
 }
 
-/// A plan of one action, on its second line.
+/// Builds a plan of one action, on its second line.
 fn with(action: &str) -> String {
     format!("{{\"plan_id\":\"p\",\"action_plan\":[\n{action}]}}")
 }
 
-/// The one thing that is wrong with an action.
+/// Returns the only problem of an action.
 fn wrong(action: &str) -> (ErrorCode, String) {
     let mut told = told(&with(action));
     assert_eq!(told.len(), 1, "{told:?}");
@@ -255,7 +255,7 @@ fn a_target_outside_or_in_the_state_of_git_has_a_code_of_its_own() {
     ] {
         let text = content.replace("\"f\"", &format!("\"{path}\""));
         assert_eq!(wrong(&text).0, code, "{path}");
-        // A protected target decides for the plan as a whole, whatever else is wrong before it.
+        // A protected target determines the code of the whole plan, whatever problems precede it.
         let text = with(&text).replace("\"p\"", "\" \"");
         let whole = TaskPlan::read(text.as_bytes()).unwrap_err().0;
         let is_protected = code == ErrorCode::ProtectedFileViolation;
@@ -265,7 +265,7 @@ fn a_target_outside_or_in_the_state_of_git_has_a_code_of_its_own() {
     }
 }
 
-/// Every object of a value, as its path and with another member in it.
+/// Lists every object of a value, as its path and with another member added.
 fn with_another_member(value: &Value, path: &str, found: &mut Vec<(String, Value)>) {
     let below = |name: &str| match (path, name.starts_with('[')) {
         ("", _) => name.to_owned(),

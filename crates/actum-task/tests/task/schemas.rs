@@ -1,4 +1,4 @@
-//! The published JSON Schemas say what the program reads.
+//! Published JSON Schemas match the reader.
 
 use actum_document::{Problem, SchemaFile};
 use actum_task::{Mistakes, SystemConfig, TaskEnvelope, TaskPlan, schemas};
@@ -13,7 +13,7 @@ use crate::examples::{ADDS_A_PROPERTY, TOUCHES_WHAT_IS_PROTECTED, WITH_DETAILS, 
 use crate::settings::everything_set;
 use crate::written_out::written_out;
 
-/// Those in the repository, in the order of [`schemas`].
+/// Schemas in the repository, in the order of [`schemas`].
 const PUBLISHED: [(&str, &str); 3] = [
     ("task-plan.schema.json", include_str!("../../../../schemas/task-plan.schema.json")),
     ("task-envelope.schema.json", include_str!("../../../../schemas/task-envelope.schema.json")),
@@ -53,7 +53,7 @@ fn the_published_schemas_are_sound_and_hold_the_examples_of_the_seed() {
     }
 }
 
-/// EX-2: what is said of a wrong operation is about the kind that was meant.
+/// EX-2: problems of a wrong operation are reported for the intended kind.
 #[test]
 fn another_reader_of_the_schema_is_told_of_the_branch_that_was_meant() {
     let schema = published(0);
@@ -64,8 +64,8 @@ fn another_reader_of_the_schema_is_told_of_the_branch_that_was_meant() {
     assert_eq!(told, [r#"7 is not of type "string""#]);
 }
 
-/// What only the reader says: of names that stand twice, of the ends of ranges, and of what rules and the
-/// bytes of YAML have in them.
+/// Returns true if only the reader can detect the problems: duplicate names, reversed ranges, and invalid
+/// path rules or YAML bytes.
 fn is_beyond_schemas(mistakes: &Mistakes) -> bool {
     mistakes.list.iter().all(|mistake| {
         matches!(
@@ -75,13 +75,13 @@ fn is_beyond_schemas(mistakes: &Mistakes) -> bool {
     })
 }
 
-/// Holds that reader and schema agree on these bytes.
+/// Checks that reader and schema agree on these bytes.
 fn agree(
     schema: &Validator,
     bytes: &[u8],
     read: Result<(), Mistakes>,
 ) -> Result<(), TestCaseError> {
-    // Of what is no JSON, or has numbers that other readers refuse, a schema is not asked.
+    // A schema is not applied to invalid JSON, or to numbers that other readers reject.
     let value = serde_json::from_slice::<Value>(bytes);
     let holds = value.as_ref().is_ok_and(|value| schema.is_valid(value));
     match read {
@@ -111,7 +111,7 @@ fn every_document(
     let documents = documents(&written_out(&schema));
     let found = runner.run(&documents, each).map_err(|error| error.to_string());
     assert_eq!(found, Ok(()));
-    // That the documents are not all of one kind.
+    // Ensures that the documents are not all accepted or all rejected.
     let accepted = accepted.get();
     assert!((300..2_700).contains(&accepted), "{accepted} of 3000 are sound");
 }
@@ -134,7 +134,7 @@ fn thousands_of_envelopes_are_read_as_their_schema_says() {
     });
 }
 
-/// EX-2: JSON is YAML, but for some control characters.
+/// EX-2: JSON is YAML, except for some control characters.
 #[test]
 fn thousands_of_configs_are_read_as_their_schema_says() {
     let documents = |schema: &Value| {

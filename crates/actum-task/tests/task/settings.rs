@@ -1,4 +1,4 @@
-//! The system config.
+//! System config.
 
 use std::time::Duration;
 
@@ -98,7 +98,7 @@ fn everything_can_be_set_and_nothing_has_to_be() {
     assert_eq!(SystemConfig::read(b"git: {}\nlimits: {}\n"), Ok(SystemConfig::default()));
 }
 
-/// EX-19, EX-21: what the plan says counts, and then what the config says.
+/// EX-19, EX-21: a value of the plan takes precedence over one of the config.
 #[test]
 fn a_plan_says_otherwise_where_it_may() {
     let config = SystemConfig::read(EVERYTHING.as_bytes()).unwrap();

@@ -1,9 +1,9 @@
-//! A schema with its definitions written out where they are used, to make documents of.
+//! Schema with its definitions inlined, for generating documents.
 
 use serde_json::{Value, json};
 
-/// The schema without references to its definitions, and with the kinds of tagged objects side by side:
-/// each as it is without `details`, into which some of its members then go.
+/// Inlines the definitions of a schema, and lists the kinds of tagged objects side by side. Each has its form
+/// without `details`, into which some of its members are then moved.
 pub(crate) fn written_out(schema: &Value) -> Value {
     let definitions = schema["$defs"].clone();
     let mut schema = schema.clone();

@@ -1,4 +1,4 @@
-//! Credentials that show by what stands around them: a name, a header, a format of files.
+//! Credentials recognised by their context: a name, a header, a file format.
 
 use super::super::assignment::Named::{Password, Token as RandomToken};
 use super::super::secret_pattern::Alphabet::{AnyBase64, Base64, Base64Url, Bearer, Hex};
@@ -11,7 +11,7 @@ use super::super::secret_pattern::SecretPattern::{
 use super::Case::{Any, Exact};
 use super::Rule;
 
-/// In the order of the ids.
+/// Rules, ordered by id.
 pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "aws-secret-access-key",

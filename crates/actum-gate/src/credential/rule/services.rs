@@ -1,4 +1,4 @@
-//! Credentials that show by themselves whose they are.
+//! Credentials whose own form identifies the service.
 
 use super::super::secret_pattern::Alphabet::{
     Base32, Base62, Base64, Base64Url, Digits, Hex, Lower, Unreserved, Upper, UrlBase64,
@@ -11,13 +11,13 @@ use super::super::secret_pattern::SecretPattern::{After, Around, GoogleKey, Toke
 use super::Case::Exact;
 use super::Rule;
 
-/// The keys of the emulators of Azure's storage and database, which are the same for everybody.
+/// Keys of the emulators of Azure's storage and database, which are the same on all installations.
 const AZURE_EMULATORS: &[&str] = &["Eby8vdM02xNOcqFl", "C2y6yDjf5/R+ob0N"];
 
 const SLACK_ID: Part = Run(Digits, 9, 14);
 const SLACK_END: Part = Run(Base62, 20, 64);
 
-/// In the order of the ids.
+/// Rules, ordered by id.
 pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "age-secret-key",
@@ -42,7 +42,7 @@ pub(super) const RULES: &[Rule] = &[
         finds: "The id of an access key of AWS, lasting (AKIA) or for a session (ASIA).",
         case: Exact,
         literals: &["AKIA", "ASIA"],
-        // One in 28 has no digit.
+        // One key in 28 has no digit.
         shapes: &[Token(&[Run(Base32, 16, 16)], Unlikely)],
         matches: &[
             "AKIA{base32 16}",

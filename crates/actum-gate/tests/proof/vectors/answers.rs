@@ -1,4 +1,4 @@
-//! What people answered of plans.
+//! Signed answers to plans.
 
 use actum_core::canonical;
 use actum_gate::verify_answer;
@@ -34,7 +34,7 @@ fn of(keyring: &str, envelope: &Envelope) -> Value {
     json!({ "keyring": keyring, "text": String::from_utf8(envelope.to_vec().unwrap()).unwrap() })
 }
 
-/// An answer that is changed, and then signed soundly.
+/// Changes an answer, and then signs it validly.
 fn said(change: impl Fn(&mut Value)) -> Envelope {
     let mut value = serde_json::to_value(answered(Answer::Approved)).unwrap();
     change(&mut value);

@@ -4,9 +4,9 @@ use actum_gate::policy::{BUILT_IN, Exceptions, PROTECTED_GROUPS};
 use actum_gate::{DECISION_SEMANTICS, GateName};
 use serde_json::{Value, json};
 
-/// Text of `vectors/rules/built-in.json`, for programs that decide again without this one.
+/// Returns the text of `vectors/rules/built-in.json`, for other programs that replay decisions.
 pub(super) fn text() -> String {
-    // Members in the order of their names, which JSON objects keep where a feature of `serde_json` says so.
+    // Members are ordered by name: depending on a feature of `serde_json`, objects keep this order.
     let groups: Vec<Value> = PROTECTED_GROUPS
         .iter()
         .map(|group| json!({ "directories": group.paths.directories, "exceptions": group.exceptions == Exceptions::Interactive, "files": group.paths.files, "name": group.name, "profiles": group.profiles }))

@@ -1,4 +1,4 @@
-//! How people changed the catalog of actions.
+//! Signed changes of the action catalog.
 
 use actum_core::canonical;
 use actum_gate::verify_change;
@@ -37,7 +37,7 @@ fn of(keyring: &str, envelope: &Envelope) -> Value {
     json!({ "keyring": keyring, "text": String::from_utf8(envelope.to_vec().unwrap()).unwrap() })
 }
 
-/// A change that is changed, and then signed soundly.
+/// Changes a change of the catalog, and then signs it validly.
 fn said(change: impl Fn(&mut Value)) -> Envelope {
     let mut value = serde_json::to_value(changed()).unwrap();
     change(&mut value);

@@ -1,17 +1,17 @@
-//! The vectors, judged by `vectors/check.py`, which shares no code with this program.
+//! Vectors judged by `vectors/check.py`, which shares no code with this program.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
 use super::directory;
 
-/// The interpreter of the path, or the one of the system, for which Debian's packages are.
+/// Python interpreters: the one in `PATH`, and that of the system, which Debian's packages are for.
 const INTERPRETERS: [&str; 2] = ["python3", "/usr/bin/python3"];
-/// What the checker exits with where it cannot run.
+/// Exit code of the checker if it cannot run.
 const CANNOT_RUN: i32 = 2;
 
-/// What the checker says of a directory of vectors. It is never passed over: where nothing can run
-/// it, the test fails and says what is missing.
+/// Runs the checker on a directory of vectors. It is never skipped: if no interpreter can run it, the test
+/// fails and names the missing package.
 fn check(vectors: &Path) -> Output {
     let script = directory().join("check.py");
     let run = |python: &&str| Command::new(python).arg(&script).arg(vectors).output();
@@ -38,7 +38,7 @@ fn another_implementation_in_another_language_agrees_with_every_vector() {
     assert!(said.ends_with(&format!("{count} vectors, 0 disagreements\n")), "{said}");
 }
 
-/// The checker itself can say no: of each vector that says what is not so.
+/// The checker itself rejects each vector with a false statement.
 #[test]
 fn the_checker_tells_a_vector_that_says_what_is_not_so() {
     let place = tempfile::tempdir().unwrap();

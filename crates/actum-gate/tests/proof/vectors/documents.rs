@@ -1,4 +1,4 @@
-//! Decisions that are made again.
+//! Replayed decisions.
 
 use actum_core::{Budget, Digest, PathRule, RiskTier, RunId, Scope};
 use actum_gate::credential::Finding;
@@ -50,7 +50,7 @@ pub(super) fn recorded(bundle: &Bundle, policy: &Policy) -> (String, DecisionRec
     (String::from_utf8(bytes).unwrap(), record)
 }
 
-/// Decisions under policies of files.
+/// Returns decisions under policies from files.
 fn policy_cases() -> Vec<Vector> {
     let operator = PolicyFile::read(
         br#"
@@ -233,7 +233,7 @@ fn policy_cases() -> Vec<Vector> {
     recorded.collect()
 }
 
-/// What would be run, under rules of an operator and of a workspace.
+/// Returns commands with the rules of an operator and of a workspace.
 fn command_cases() -> Vec<(&'static str, Policy, Judged)> {
     let operator = PolicyFile::read(
         br#"
@@ -412,7 +412,7 @@ fn decision_cases() -> Vec<Vector> {
         .collect()
 }
 
-/// Decisions in workspaces that lie where protection looks.
+/// Returns decisions in workspaces whose location affects protection.
 fn place_cases() -> Vec<Vector> {
     let operator = PolicyFile::read(
         b"version = 1\n[protected]\npaths = ['vendor/']\n[scope]\ndeny = ['third/party/']\n",
@@ -481,7 +481,7 @@ fn place_cases() -> Vec<Vector> {
     recorded.into_iter().chain(named).collect()
 }
 
-/// Decisions about what a person approved.
+/// Returns decisions about approved changes.
 fn approval_cases() -> Vec<Vector> {
     let ci = PathEffect { path: path(".github/workflows/ci.yml"), ..change().remove(1) };
     let asks = case(Scope::everything(), Budget::unlimited(), vec![ci]);
@@ -509,7 +509,7 @@ fn approval_cases() -> Vec<Vector> {
     recorded.into()
 }
 
-/// Decisions under access policies, which only who knows Cedar can make again.
+/// Returns decisions under access policies, which only a program with Cedar can replay.
 fn access_cases() -> Vec<Vector> {
     let text = "permit (principal, action, resource);\n".to_owned();
     let text = AccessText { name: "all.cedar".to_owned(), text };

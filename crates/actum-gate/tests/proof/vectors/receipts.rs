@@ -19,7 +19,7 @@ use crate::material::{
     short_result, signed, statement,
 };
 
-/// A key for which anybody can sign: the neutral element of the curve.
+/// Key for which any process can forge signatures: the neutral element of the curve.
 fn neutral() -> KeyEntry {
     let mut public = [0; 32];
     public[0] = 1;
@@ -102,7 +102,7 @@ fn sound_receipts() -> Vec<Case> {
     unnamed.signatures[0].key_id = String::new();
     let label = "?>?>~~~ÿÿ".to_owned();
     let other_alphabet = receipt_of(RunResult { label, ..run_result() }, &[&result_key()]);
-    // In the order of the names, which a map of `serde_json` keeps or makes, as its features are.
+    // Ordered by name: depending on its features, a map of `serde_json` keeps or establishes this order.
     let other_alphabet = json!({
         "aside": "not signed, and passed over",
         "payload": URL_SAFE.encode(&other_alphabet.payload),
@@ -210,7 +210,7 @@ fn badly_signed() -> Vec<Case> {
     ]
 }
 
-/// A statement that is changed, and then signed soundly.
+/// Changes a statement, and then signs it validly.
 fn said(change: impl Fn(&mut Value)) -> Envelope {
     let mut value: Value = canonical::read(&payload(&statement())).unwrap();
     change(&mut value);
