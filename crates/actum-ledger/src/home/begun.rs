@@ -20,11 +20,11 @@ impl LedgerHome {
     /// Name of the directory of the DuckDB library, which is no part of a ledger and can be there before it.
     pub const SQL: &str = "sql";
 
-    /// Finds an entry that is no part of a home: any but [`LedgerHome::SQL`], those that are made before the keys, and each of those where the
-    /// lock, which is made first, is missing or of another form. An empty or missing directory has none.
+    /// Finds an entry that is no part of a home. [`LedgerHome::SQL`] is a part, and so is every
+    /// entry that is made before the keys. Those count only beside the lock, which is made first
+    /// and must have its form. An empty or missing directory has no such entry.
     ///
-    /// # Errors
-    /// Those of the system.
+    /// # Errors Those of the system.
     pub fn foreign_entry(directory: &Path) -> io::Result<Option<PathBuf>> {
         let entries = match std::fs::read_dir(directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -45,7 +45,7 @@ impl LedgerHome {
     }
 }
 
-/// Whether an entry of that name is made before the keys of a home, or with them.
+/// Returns true if an entry of that name is made before the keys of a home, or with them.
 fn is_begun_with(name: &OsStr) -> bool {
     let files = [CONFIGURATION, LedgerHome::WAITING];
     let is_new_file = |name: &str| name.strip_suffix(NEW).is_some_and(|it| files.contains(&it));

@@ -1,4 +1,5 @@
-//! What an installation remembers of its operator: that a decision waits, and where the configuration is.
+//! State of an installation for its operator: whether a decision waits, and the path of the
+//! configuration.
 
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};

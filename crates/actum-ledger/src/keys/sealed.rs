@@ -14,7 +14,7 @@ use super::pem::{self, DER_BYTES, Unreadable};
 
 pub(super) const LABEL: &str = "ENCRYPTED PRIVATE KEY";
 
-/// What it takes to try one passphrase: memory of `n`·`r`·128 bytes, written and read `p` times.
+/// Cost of one passphrase attempt: memory of `n`·`r`·128 bytes, written and read `p` times.
 #[derive(Debug, Clone, Copy)]
 struct Cost {
     n: u64,
@@ -83,8 +83,8 @@ impl Sealed {
         }
     }
 
-    /// The key, where the passphrase is the right one. Nothing tells another one from damage: what
-    /// comes out is no key then, or is not the one that the keyring names.
+    /// Returns the key, if the passphrase is right. A wrong passphrase looks like damage: the
+    /// result is no key then, or is not the one that the keyring names.
     pub(super) fn open(&self, passphrase: &Passphrase) -> Option<SigningKey> {
         let mut buffer = Zeroizing::new(self.data.clone());
         let der = self.parameters.decrypt_in_place(passphrase.as_bytes(), &mut buffer).ok()?;
@@ -92,7 +92,7 @@ impl Sealed {
     }
 }
 
-/// Whether it is a scheme that we read, at a bearable cost.
+/// Returns true if it is a supported scheme at a bearable cost.
 fn is_ours(Parameters { kdf, encryption }: &Parameters) -> bool {
     let (Kdf::Scrypt(scrypt), EncryptionScheme::Aes256Cbc { .. }) = (kdf, encryption) else {
         return false;
