@@ -1,11 +1,11 @@
-//! The home of the ledger (`ACTUM_HOME`): opened once, and open to nobody else.
+//! Home of the ledger (`ACTUM_HOME`): opened once, and closed to all other users.
 //!
 //! ```text
-//! HOME/lock             taken to change names in HOME; not empty where all of them are durable
+//! HOME/lock             taken to change names in HOME; not empty if all of them are durable
 //! HOME/keys/            private keys, and the keyring (see `keys`); there or not, but never half
 //! HOME/keys.new/        the same while it is made
 //! HOME/tenants/TENANT/  one log each
-//! HOME/configuration    where the operator's configuration is (see `waiting`)
+//! HOME/configuration    path of the operator's configuration (see `waiting`)
 //! HOME/waiting          there once a decision has waited (see `waiting`)
 //! HOME/trusted/         which workspaces' policies are trusted (see `trust`)
 //! ```
@@ -39,8 +39,8 @@ const TENANTS: &str = "tenants";
 /// End of the name of a file until it gets its own.
 const NEW: &str = ".new";
 
-/// The home of the ledger. Whoever holds one has found that it is a directory that belongs to the
-/// user of this process, and that nobody else may reach what is in it.
+/// Home of the ledger. Opening one checks that it is a directory of the user of this process, and
+/// that no other user can reach its content.
 #[derive(Debug, Clone)]
 pub struct LedgerHome {
     root: Arc<Directory>,
@@ -73,15 +73,14 @@ impl LedgerHome {
         Ok(Self { root: Arc::new(root) })
     }
 
-    /// The same for who only reads: nothing is made or written, and a missing one is `None`.
+    /// Opens the home for reading: nothing is made or written, and a missing one is `None`.
     ///
-    /// # Errors
-    /// [`HomeError`].
+    /// # Errors [`HomeError`].
     pub fn open_existing(path: &Path) -> Result<Option<Self>, HomeError> {
         Ok(Directory::open(&plain(path)?)?.map(|root| Self { root: Arc::new(root) }))
     }
 
-    /// Where it is.
+    /// Path of the home.
     pub fn path(&self) -> &Path {
         self.root.path()
     }
@@ -100,10 +99,9 @@ impl LedgerHome {
         Ok(TenantHome { directory })
     }
 
-    /// The same, if it is there.
+    /// Opens the home of a tenant, if it exists.
     ///
-    /// # Errors
-    /// [`HomeError`].
+    /// # Errors [`HomeError`].
     pub fn existing_tenant(&self, tenant: &TenantId) -> Result<Option<TenantHome>, HomeError> {
         let Some(tenants) = self.root.directory(TENANTS)? else { return Ok(None) };
         let directory = tenants.directory(tenant.as_str())?;
@@ -119,13 +117,13 @@ impl LedgerHome {
         Ok(tenants.names()?.iter().filter_map(|name| name.parse().ok()).collect())
     }
 
-    /// What is in it, for who changes nothing and relies on nothing being durable.
+    /// Directory of the home, for callers that change nothing and need nothing to be durable.
     pub(crate) fn root(&self) -> &Directory {
         &self.root
     }
 
-    /// Waits for who is changing names, and sees to it that what is there is durable. As long as the
-    /// lock is held nobody changes any.
+    /// Waits until no process changes names, and makes the existing names durable. While the lock
+    /// is held no process changes any.
     pub(crate) fn settled(&self) -> Result<Lock, HomeError> {
         loop {
             let lock = self.root.lock(LOCK, Sharing::Shared)?;
@@ -182,7 +180,7 @@ impl LedgerHome {
 }
 
 impl TenantHome {
-    /// Where it is.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }

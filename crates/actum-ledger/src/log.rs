@@ -21,33 +21,33 @@ pub use agent::{
 pub struct Entry {
     /// Its place, counted from 0.
     pub index: u64,
-    /// What it records.
+    /// Kind of the entry.
     pub kind: EntryKind,
     /// Its exact bytes.
     pub body: Vec<u8>,
 }
 
-/// One run, as its entries tell. All of it follows from them.
+/// One run, computed from its entries alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunRow {
     /// The run.
     pub run: RunId,
-    /// Where it was made.
+    /// Workspace of the run.
     pub workspace: WorkspaceId,
     /// The key of the request, where the caller gave one.
     pub request: Option<RequestKey>,
-    /// Which attempt at the request it is; 1 where there is no key.
+    /// Number of the attempt at the request; 1 for a run without a key.
     pub attempt: u32,
     /// The index of its `EFFECT_STARTED`.
     pub started: u64,
     /// The index of its `EFFECT_DONE`.
     pub done: Option<u64>,
-    /// How it ended.
+    /// Status of the ended run.
     pub status: Option<Status>,
 }
 
 impl RunRow {
-    /// Where the run is in its life: the ledger knows of none before its intent.
+    /// Returns the state of the run: the ledger knows of none before its intent.
     pub fn state(&self) -> State {
         // A row that does not say how the run ended is damaged, and the run is over all the same.
         let ended = || State::Recorded(self.status.unwrap_or(Status::Failed));
@@ -55,7 +55,7 @@ impl RunRow {
     }
 }
 
-/// One plan that was queued, as its entries tell. All of it follows from them.
+/// One queued plan, computed from its entries alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanRow {
     /// The plan.
@@ -64,21 +64,22 @@ pub struct PlanRow {
     pub workspace: WorkspaceId,
     /// The index of its `PLAN_QUEUED`.
     pub queued: u64,
-    /// What was said of it last, and the index of that `PLAN_ANSWERED`.
+    /// The last answer, and the index of that `PLAN_ANSWERED`.
     pub answered: Option<(Answer, u64)>,
     /// The index of the `EFFECT_STARTED` or `ACTION_STARTED` that its approval let go.
     pub started: Option<u64>,
 }
 
 impl PlanRow {
-    /// Whether something can still come of it, as far as its entries tell; it may have expired.
+    /// Returns true if the plan can still be carried out, as far as its entries show; it may have
+    /// expired.
     pub fn is_open(&self) -> bool {
         let is_refused = matches!(self.answered, Some((Answer::Denied | Answer::Revoked, _)));
         self.started.is_none() && !is_refused
     }
 }
 
-/// One block of a lease, as the entries about it tell.
+/// One block of a lease, computed from its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseRow {
     /// Id of the block.
@@ -87,8 +88,8 @@ pub struct LeaseRow {
     pub granted: Option<u64>,
     /// Index of its `LEASE_REVOKED`.
     pub revoked: Option<u64>,
-    /// How often it was used: the number of `EFFECT_STARTED` and `FILE_TASK_STARTED` that name it. The runs of a file task
-    /// are not counted.
+    /// Number of uses: `EFFECT_STARTED` and `FILE_TASK_STARTED` entries that name it. The runs of a
+    /// file task are not counted.
     pub used: u64,
 }
 
@@ -99,7 +100,7 @@ impl LeaseRow {
     }
 }
 
-/// One file task, as its entries tell.
+/// One file task, computed from its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileTaskRow {
     /// Id of the task.
@@ -111,7 +112,7 @@ pub struct FileTaskRow {
 }
 
 impl FileTaskRow {
-    /// Whether it was started and has no end yet.
+    /// Returns true if it was started and has not ended.
     pub fn is_open(&self) -> bool {
         self.started.is_some() && self.ended.is_none()
     }
@@ -120,7 +121,7 @@ impl FileTaskRow {
 /// A signed checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedCheckpoint {
-    /// How many entries it covers.
+    /// Number of entries that it covers.
     pub size: u64,
     /// The signed note.
     pub note: String,
@@ -128,10 +129,9 @@ pub struct SignedCheckpoint {
 
 /// A log that can be read.
 pub trait Log {
-    /// How many entries there are.
+    /// Number of entries in the log.
     ///
-    /// # Errors
-    /// [`LedgerError`], as of everything here, where the store cannot be read.
+    /// # Errors [`LedgerError`], as of everything here, if the store cannot be read.
     fn size(&self) -> Result<u64, LedgerError>;
 
     /// One entry.
@@ -140,11 +140,10 @@ pub trait Log {
     /// See [`Log::size`].
     fn entry(&self, index: u64) -> Result<Option<Entry>, LedgerError>;
 
-    /// One entry that must be there, with the hash that was recorded with it: what stands in the file of a
-    /// ledger can be changed by whoever owns that.
+    /// Returns one existing entry after a comparison with its recorded hash: the owner of the file
+    /// of a ledger can change its bytes.
     ///
-    /// # Errors
-    /// See [`Log::size`]; `Damaged` where it is missing, or not what it was.
+    /// # Errors See [`Log::size`]; `Damaged` if it is missing or was changed.
     fn sound_entry(&self, index: u64) -> Result<Entry, LedgerError> {
         let damaged = |message: &str| LedgerError::entry(index, &message);
         let entry = self.entry(index)?.ok_or_else(|| damaged("it is missing"))?;
@@ -164,8 +163,7 @@ pub trait Log {
 
     /// The hash of a complete subtree.
     ///
-    /// # Errors
-    /// See [`Log::size`]; `Damaged` where there is none.
+    /// # Errors See [`Log::size`]; `Damaged` if it is missing.
     fn node(&self, node: Node) -> Result<Digest, LedgerError>;
 
     /// A document by its digest; the caller compares.
@@ -174,10 +172,9 @@ pub trait Log {
     /// See [`Log::size`].
     fn blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, LedgerError>;
 
-    /// What is known of a run.
+    /// Returns the row of a run.
     ///
-    /// # Errors
-    /// See [`Log::size`].
+    /// # Errors See [`Log::size`].
     fn run(&self, run: RunId) -> Result<Option<RunRow>, LedgerError>;
 
     /// The runs of a workspace that were started and have no end yet, oldest first.
@@ -196,10 +193,9 @@ pub trait Log {
         request: &RequestKey,
     ) -> Result<Vec<RunRow>, LedgerError>;
 
-    /// What is known of a plan that was queued.
+    /// Returns the row of a queued plan.
     ///
-    /// # Errors
-    /// See [`Log::size`].
+    /// # Errors See [`Log::size`].
     fn plan(&self, plan: RunId) -> Result<Option<PlanRow>, LedgerError>;
 
     /// The plans of which something can still come, oldest first; also those that have expired.
@@ -291,13 +287,13 @@ pub trait Log {
     /// See [`Log::size`].
     fn count_duplicate_effects(&self) -> Result<u64, LedgerError>;
 
-    /// Where the newest entries of a kind are, at most `count` of those before the entry `before`, the newest
-    /// first. Those of `ACTION_ENDED`, `CATALOG_CHANGED`, `ALERT_RAISED`, `ALERT_SEEN`, `HISTORY_FORGOTTEN`, `LEASE_GRANTED`,
-    /// `LEASE_REVOKED` and `SLO_WAIVED` are found at once; for another kind the whole log may be looked through. Read them
-    /// with [`Log::sound_entry`].
+    /// Returns the indexes of the newest entries of a kind: at most `count` of those before the
+    /// entry `before`, the newest first. Those of `ACTION_ENDED`, `CATALOG_CHANGED`,
+    /// `ALERT_RAISED`, `ALERT_SEEN`, `HISTORY_FORGOTTEN`, `LEASE_GRANTED`, `LEASE_REVOKED` and
+    /// `SLO_WAIVED` are found at once; for another kind the whole log may be read. Read them with
+    /// [`Log::sound_entry`].
     ///
-    /// # Errors
-    /// See [`Log::size`].
+    /// # Errors See [`Log::size`].
     fn newest_of_kind(
         &self,
         kind: EntryKind,
@@ -317,10 +313,9 @@ pub trait Log {
     /// See [`Log::size`].
     fn checkpoints(&self, size: u64, count: u64) -> Result<Vec<SignedCheckpoint>, LedgerError>;
 
-    /// The name of the log, which stands in its first entry.
+    /// Name of the log, from its first entry.
     ///
-    /// # Errors
-    /// See [`Log::size`].
+    /// # Errors See [`Log::size`].
     fn origin(&self) -> Result<String, LedgerError> {
         Ok(self.beginning()?.origin)
     }

@@ -31,20 +31,19 @@ pub(crate) use lease::after as lease_after;
 pub use plan::KnownPlan;
 pub(crate) use plan::after as plan_after;
 
-/// What is known of a run, and the hash of the entry that it began with.
+/// Facts about a run, and the hash of the entry that it began with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
-    /// What its entries tell.
+    /// Row computed from its entries.
     pub row: RunRow,
     /// Hash of its `EFFECT_STARTED`.
     pub leaf: Digest,
 }
 
-/// What is known of a run after the entry `index` with the hash `leaf`, from what was known of it
-/// before. Nothing where the entry is about no run.
+/// Computes a run after the entry `index` with the hash `leaf`, from its state before. `None` if
+/// the entry is about no run.
 ///
-/// # Errors
-/// [`Refusal`] where the entry cannot stand there.
+/// # Errors [`Refusal`] if the entry cannot follow.
 pub(crate) fn after(
     before: Option<&Known>,
     facts: &EntryFacts,
@@ -102,7 +101,7 @@ pub(crate) fn after(
     }
 }
 
-/// Whether an open run can end as the entry says.
+/// Tests whether an open run can end with this entry.
 fn can_end(
     Known { row, leaf: started_leaf }: &Known,
     facts: &EntryFacts,
@@ -139,7 +138,7 @@ pub struct ProjectionUpdate {
 /// Reader of the projection that a store has already, for the entries that it is to take next. A store reads it in the
 /// transaction that appends them, since nothing may be appended in between.
 pub trait ProjectionReader {
-    /// Why it cannot be read.
+    /// Error of reading.
     type Error;
 
     /// A run, with the hash of its `EFFECT_STARTED`.
@@ -192,18 +191,16 @@ pub trait ProjectionReader {
         attempt: u32,
     ) -> Result<Option<RunRow>, Self::Error>;
 
-    /// Whether a document is stored.
+    /// Returns true if a document is stored.
     ///
-    /// # Errors
-    /// See [`ProjectionReader::known`].
+    /// # Errors See [`ProjectionReader::known`].
     fn has_document(&self, digest: &Digest) -> Result<bool, Self::Error>;
 }
 
 impl ProjectionUpdate {
     /// Decides whether the entries of one request can follow a log of `size` entries.
     ///
-    /// # Errors
-    /// Those of the reader; [`Refusal`] inside, where one of the entries cannot stand there.
+    /// # Errors Those of the reader; [`Refusal`] inside, if one of the entries cannot follow.
     pub fn of_request<R: ProjectionReader>(
         stored: &R,
         entries: &[Prepared],
@@ -218,7 +215,7 @@ impl ProjectionUpdate {
         Ok(Ok(update))
     }
 
-    /// Takes in the next entry and its documents.
+    /// Applies the next entry and its documents.
     fn admit<R: ProjectionReader>(
         &mut self,
         stored: &R,
@@ -240,7 +237,7 @@ impl ProjectionUpdate {
         Ok(Ok(()))
     }
 
-    /// Takes in the next entry if it is about the agent core.
+    /// Applies the next entry if it is about the agent core.
     fn admit_agent<R: ProjectionReader>(
         &mut self,
         stored: &R,
@@ -372,7 +369,7 @@ impl ProjectionUpdate {
         self.leases.values()
     }
 
-    /// What the entries change about the agent core: to be stored.
+    /// Changes of the entries to the agent core, to be stored.
     pub fn agent(&self) -> &AgentProjection {
         &self.agent
     }

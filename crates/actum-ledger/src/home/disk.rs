@@ -21,11 +21,12 @@ use zeroize::Zeroizing;
 use super::NEW;
 use super::problem::{HomeError, Thing};
 
-/// How often a lock is tried that another process has for a moment, and the pause between two tries: two seconds in all.
+/// Limit of tries for a lock that another process holds for a moment, and the pause between two
+/// tries: two seconds in all.
 const LOCK_TRIES: u32 = 100;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
-/// A directory that belongs to us and to nobody else.
+/// A directory that belongs to this user alone.
 #[derive(Debug)]
 pub(crate) struct Directory {
     handle: OwnedFd,
@@ -44,13 +45,13 @@ pub(crate) struct Lock {
 pub(crate) enum Sharing {
     /// With all who want to share it.
     Shared,
-    /// With nobody.
+    /// Shared with no other process.
     Exclusive,
 }
 
 const DIRECTORY: OFlags =
     OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::RDONLY);
-/// Without waiting for the other end of a FIFO that someone put there.
+/// Opens a file without waiting for the other end of a FIFO in its place.
 const FILE: OFlags =
     OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 /// Permission bits of the group and of all others.
@@ -83,7 +84,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Where it is.
+    /// Path of the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -93,7 +94,7 @@ impl Directory {
         Self::open_at(&self.handle, OsStr::new(name), self.path.join(name))
     }
 
-    /// The same, made where it is missing.
+    /// Opens a directory in it, and makes it if missing.
     pub(crate) fn directory_made(&self, name: &str) -> Result<Self, HomeError> {
         match fs::mkdirat(&self.handle, name, mode_of(Thing::Directory)) {
             Ok(()) | Err(Errno::EXIST) => {}
@@ -103,7 +104,7 @@ impl Directory {
         self.directory(name)?.ok_or_else(gone)
     }
 
-    /// What the file of that name holds, if it is there.
+    /// Reads the file of that name, if it exists.
     pub(crate) fn read(
         &self,
         name: &str,
@@ -157,8 +158,8 @@ impl Directory {
         Ok(file)
     }
 
-    /// Gives the file of that name other bytes, all at once and durably. Nobody else may do so at the
-    /// same time. After an error the file is as before; whether a power cut shows it so is then not known.
+    /// Replaces the bytes of the file of that name at once and durably. No other process may do so
+    /// at the same time. After an error the file is as before, though a power cut may show either.
     pub(crate) fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), HomeError> {
         let new = format!("{name}{NEW}");
         self.remove(&new)?;
@@ -187,7 +188,8 @@ impl Directory {
         Ok(())
     }
 
-    /// The same, and not durable: where the machine comes to a stop, anything may be there.
+    /// Replaces a file as [`Self::replace`] does, but not durably: after a stop of the machine it
+    /// may have any bytes.
     pub(crate) fn replace_for_now(&self, name: &str, bytes: &[u8]) -> Result<(), HomeError> {
         let new = format!("{name}{NEW}");
         self.remove(&new)?;
@@ -210,7 +212,7 @@ impl Directory {
         stat.map(|stat| stat.st_dev).map_err(|error| refused("examine", self.path.clone(), error))
     }
 
-    /// Gives what is in it another name.
+    /// Renames an entry of the directory.
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), HomeError> {
         self.rename_with(from, to, RenameFlags::empty())
             .map_err(|error| refused("rename", self.path.join(from), error))
@@ -291,7 +293,7 @@ impl Directory {
     pub(crate) fn check_writable(&self) -> Result<(), HomeError> {
         let access = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
         match fs::accessat(&self.handle, ".", access, AtFlags::EACCESS) {
-            // Before Linux 5.8 it cannot be asked; what is attempted will tell.
+            // Linux before 5.8 cannot be asked; the attempt itself will show.
             Ok(()) | Err(Errno::NOSYS | Errno::INVAL) => Ok(()),
             Err(error) => {
                 Err(HomeError::Unwritable { path: self.path.clone(), source: error.into() })
@@ -310,7 +312,7 @@ impl Directory {
         taken.ok_or_else(|| refused("lock", path, Errno::AGAIN))
     }
 
-    /// Takes the lock of that name for itself, where it is there and nobody has it.
+    /// Takes the lock of that name exclusively, if it exists and is free.
     pub(crate) fn lock_if_free(&self, name: &str) -> Result<Option<Lock>, HomeError> {
         found(self.take_lock(name, OFlags::empty(), FlockOperation::NonBlockingLockExclusive))
     }
@@ -331,7 +333,7 @@ impl Directory {
         Err(HomeError::System { doing: "lock", path: self.path.join(name), source })
     }
 
-    /// Takes the lock of that name for itself where nobody has it, made where it is missing.
+    /// Takes the lock of that name exclusively if it is free; makes it if missing.
     pub(crate) fn lock_if_free_made(&self, name: &str) -> Result<Option<Lock>, HomeError> {
         loop {
             let operation = FlockOperation::NonBlockingLockExclusive;
@@ -385,7 +387,7 @@ impl Directory {
         let handle = match handle {
             Ok(handle) => handle,
             Err(Errno::NOENT) => return Ok(None),
-            // Which of the two it is tells the message alone.
+            // Only the message depends on which of the two it is.
             Err(Errno::LOOP) => return Err(HomeError::Symlink { path, what: Thing::Directory }),
             Err(Errno::NOTDIR) => {
                 let what = Thing::Directory;
@@ -405,7 +407,7 @@ impl Directory {
 }
 
 impl Lock {
-    /// Whether it was said of what it guards that it is durable, and nothing has been changed since.
+    /// Returns true if the guarded names were recorded as durable, and nothing was changed since.
     pub(crate) fn is_settled(&self) -> Result<bool, HomeError> {
         match fs::fstat(&self.handle) {
             Ok(stat) => Ok(stat.st_size > 0),
@@ -413,7 +415,8 @@ impl Lock {
         }
     }
 
-    /// Says so, or takes it back. It need not be durable: after a power cut all that is there is.
+    /// Records or revokes that all names are durable. It need not be durable itself: after a power
+    /// cut all remaining names are durable.
     pub(crate) fn settle(&self, is_settled: bool) -> Result<(), HomeError> {
         retry(|| fs::ftruncate(&self.handle, u64::from(is_settled)))
             .map_err(|error| refused("write", self.path.clone(), error))
@@ -425,8 +428,9 @@ impl Lock {
 pub(crate) struct FileId((u32, u32), u64);
 
 impl FileId {
-    /// That of what is at `path`, also of a link. Asks for nothing else: who asks for the times makes the
-    /// kernel give the next write a time of its own (since Linux 6.13), which the next sync waits for.
+    /// Returns the id of the entry at `path`, also of a link. Asks for nothing else: a process that
+    /// asks for the times makes the kernel give the next write a time of its own (since Linux
+    /// 6.13), which the next sync waits for.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         let found = fs::statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::INO)?;
         Ok(Self((found.stx_dev_major, found.stx_dev_minor), found.stx_ino))
@@ -468,7 +472,7 @@ fn mode_of(what: Thing) -> Mode {
     Mode::from_raw_mode(what.mode())
 }
 
-/// A lock that was taken; `None` where it is not there.
+/// Returns the taken lock; `None` if it is missing.
 fn found(taken: Result<Option<Lock>, HomeError>) -> Result<Option<Lock>, HomeError> {
     match taken {
         Err(HomeError::System { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
