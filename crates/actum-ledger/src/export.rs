@@ -1,4 +1,4 @@
-//! A whole log in one file of JSON lines: what is needed to verify it without a database.
+//! A whole log in one file of JSON lines: all that is needed to verify it without a database.
 //!
 //! ```text
 //! {"checkpoints":1,"entries":2,"format":"actum.ledger-export/1","origin":"...","root":"..."}
@@ -8,9 +8,9 @@
 //! {"document":"...","text":"..."}
 //! ```
 //!
-//! Each line is canonical JSON. A document stands behind the first entry that names it, a checkpoint
-//! behind the last entry that it covers. Bodies and documents are texts, so that their exact bytes
-//! survive any reader of JSON; bytes that are no text are in `base64`.
+//! Each line is canonical JSON. A document follows the first entry that names it, a checkpoint the
+//! last entry that it covers. Bodies and documents are texts, so that their exact bytes survive any
+//! reader of JSON; bytes that are no text are in `base64`.
 
 mod read;
 
@@ -35,7 +35,7 @@ const ENTRIES: u64 = 16;
 /// Checkpoints that are read at once.
 const CHECKPOINTS: u64 = 64;
 
-/// Why a log could not be exported, or an export not be read.
+/// Reason why a log could not be exported, or an export not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The log cannot be read.
@@ -52,14 +52,14 @@ pub enum ExportError {
     Read(#[source] io::Error),
 }
 
-/// What an export holds.
+/// Content of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exported {
-    /// How many entries.
+    /// Number of entries.
     pub entries: u64,
-    /// How many documents.
+    /// Number of documents.
     pub documents: u64,
-    /// How many checkpoints.
+    /// Number of checkpoints.
     pub checkpoints: u64,
 }
 
@@ -105,7 +105,7 @@ struct CheckpointLine {
     note: String,
 }
 
-/// Bytes as a text, or where they are none in base64.
+/// Converts bytes to a text, or to base64 if they are not UTF-8.
 fn texts_of(bytes: Vec<u8>) -> (Option<String>, Option<String>) {
     match String::from_utf8(bytes) {
         Ok(text) => (Some(text), None),
@@ -167,7 +167,7 @@ pub fn export(log: &dyn Log, out: &mut dyn Write) -> Result<Exported, ExportErro
     Ok(exported)
 }
 
-/// How many checkpoints there are.
+/// Number of checkpoints in the log.
 fn count(log: &dyn Log) -> Result<u64, LedgerError> {
     let (mut from, mut count) = (0, 0);
     loop {

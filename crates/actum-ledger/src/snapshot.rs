@@ -118,7 +118,7 @@ fn text(text: Option<&str>) -> Field<'_> {
 /// A field of a stored entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field<'a> {
-    /// It has no value.
+    /// The node has no value.
     Missing,
     /// A number. Ids are stored as their bits.
     Integer(i64),
@@ -133,9 +133,9 @@ pub enum Field<'a> {
 pub enum StoredBytes<'a> {
     /// The bytes, unpacked.
     Whole(&'a [u8]),
-    /// What is stored is no bytes.
+    /// The stored value is not bytes.
     Missing,
-    /// What is stored cannot be unpacked, for this reason.
+    /// The stored bytes cannot be unpacked, for this reason.
     Unreadable(String),
 }
 

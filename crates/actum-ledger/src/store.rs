@@ -28,8 +28,9 @@ pub trait Store: Log + Send {
     /// See [`Store::append`].
     fn put_checkpoint(&mut self, checkpoint: &SignedCheckpoint) -> Result<(), LedgerError>;
 
-    /// Sets the most bytes that the log may have before it takes no new run, plan, action, lease, file task or agent step; what ends
-    /// one that was started is taken all the same. A log in memory has no limit.
+    /// Sets the most bytes that the log may have before it takes no new run, plan, action, lease,
+    /// file task or agent step. Entries that end a started one are always taken. A log in memory
+    /// has no limit.
     fn limit(&mut self, _bytes_max: u64) {}
 
     /// Makes durable what can be read already: a process may have been ended before it did so itself.
@@ -63,24 +64,21 @@ pub trait Store: Log + Send {
 
     /// Ends what [`Store::begin_snapshot`] began.
     ///
-    /// # Errors
-    /// See [`Log::size`]; the store is not used any more then.
+    /// # Errors See [`Log::size`]; the store is no longer used then.
     fn end_snapshot(&mut self) -> Result<(), LedgerError> {
         Ok(())
     }
 
-    /// Gets ready what the next append will need, while nobody waits for an answer.
+    /// Gets ready what the next append will need, while no caller waits for an answer.
     ///
-    /// # Errors
-    /// See [`Log::size`].
+    /// # Errors See [`Log::size`].
     fn warm(&mut self) -> Result<(), LedgerError> {
         Ok(())
     }
 
-    /// Does what can wait until nobody waits for an answer.
+    /// Does deferred work while no caller waits for an answer.
     ///
-    /// # Errors
-    /// See [`Log::size`].
+    /// # Errors See [`Log::size`].
     fn tidy(&mut self) -> Result<(), LedgerError> {
         Ok(())
     }

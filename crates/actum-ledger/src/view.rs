@@ -21,17 +21,17 @@ use crate::snapshot::{
 };
 use crate::sqlite::open_snapshot;
 
-/// A log as it was when this was opened, whatever stores it. It makes no file, and no writer waits for it; while it is
-/// open a database in a file cannot shorten its own log, so it should not be kept for long.
+/// A log as it was when this was opened, in any store. It makes no file, and no writer waits for
+/// it. While it is open a database in a file cannot shorten its own log, so it should not be kept
+/// for long.
 pub struct LedgerView {
     snapshot: Box<dyn Snapshot>,
 }
 
 impl LedgerView {
-    /// Opens the log of a tenant. `None` where there is none yet.
+    /// Opens the log of a tenant. `None` if there is none yet.
     ///
-    /// # Errors
-    /// [`LedgerError`].
+    /// # Errors [`LedgerError`].
     pub fn open(home: &LedgerHome, tenant: &TenantId) -> Result<Option<Self>, LedgerError> {
         match home.existing_tenant(tenant)? {
             Some(directory) => Self::open_directory(directory.path()),
@@ -39,10 +39,9 @@ impl LedgerView {
         }
     }
 
-    /// Opens the log in a directory. `None` where there is none yet.
+    /// Opens the log in a directory. `None` if there is none yet.
     ///
-    /// # Errors
-    /// [`LedgerError`].
+    /// # Errors [`LedgerError`].
     pub fn open_directory(directory: &Path) -> Result<Option<Self>, LedgerError> {
         Ok(open_snapshot(directory)?.map(|snapshot| Self::new(Box::new(snapshot))))
     }

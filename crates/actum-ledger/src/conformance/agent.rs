@@ -68,7 +68,8 @@ fn tried(
     Ok(refused(append(store, vec![entry])?))
 }
 
-/// An effect of a step starts once, starts again only after it was taken back, and ends as it started.
+/// An effect of a step starts once, starts again only after it was rolled back, and ends as it
+/// started.
 pub(super) fn starts_once(store: &mut dyn Store) -> Outcome {
     let step = SampleStep::numbered(1);
     let other_key = SampleStep { key: Digest::of(b"other"), ..step.clone() };

@@ -44,17 +44,17 @@ pub struct SampleRun {
     pub workspace: WorkspaceId,
     /// The key of the request, and the attempt.
     pub request: Option<(RequestKey, u32)>,
-    /// When it began; it ends a millisecond later.
+    /// Time at which it began; it ends a millisecond later.
     pub time: Timestamp,
     /// The document that its decision was made from.
     pub bundle: Vec<u8>,
-    /// How many bytes what it is for has.
+    /// Length of its label in bytes.
     pub label_bytes: usize,
-    /// What it would change.
+    /// Digest of its change.
     pub change: Digest,
     /// The approval that lets it go.
     pub approval: Option<Approval>,
-    /// The run that it takes back.
+    /// The run that it undoes.
     pub undoes: Option<RunId>,
     /// Lease that it is made under.
     pub lease: Option<SampleLease>,
@@ -172,10 +172,9 @@ impl SampleRun {
         enveloped(EntryKind::EffectDone, PAYLOAD_TYPE, canonical::to_vec(&statement)?)
     }
 
-    /// The `PLAN_QUEUED` of the same as a plan that waits for a person.
+    /// The `PLAN_QUEUED` of the same change as a plan that waits for an approver.
     ///
-    /// # Errors
-    /// See [`SampleRun::started`].
+    /// # Errors See [`SampleRun::started`].
     pub fn queued(&self) -> Result<NewEntry, CanonicalError> {
         let body = canonical::to_vec(&PlanQueued {
             format: PlanQueued::FORMAT.to_owned(),

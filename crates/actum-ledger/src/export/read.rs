@@ -24,11 +24,10 @@ const HEADER_BYTES_MAX: u64 = 4096;
 /// The most receipts that are kept until a checkpoint comes that covers them.
 const WAITING_MAX: usize = 256;
 
-/// Verifies an export: all that [`verify`](crate::verify::verify) does but for what only a database
-/// has. What is found wrong with one line ends it, since the lines behind rest on it.
+/// Verifies an export as [`verify`](crate::verify::verify) does, except for what only a database
+/// has. The first wrong line ends it, since the lines behind rest on it.
 ///
-/// # Errors
-/// `Read` where the file cannot be read.
+/// # Errors `Read` if the file cannot be read.
 pub fn verify(
     from: &mut dyn BufRead,
     checks: &mut Checks<'_>,
@@ -129,7 +128,7 @@ pub fn verify(
 pub struct WholeExport {
     /// Name of the log.
     pub origin: String,
-    /// How many entries it had.
+    /// Number of entries in the header.
     pub entries: u64,
 }
 
@@ -165,25 +164,25 @@ pub fn whole(from: &mut dyn BufRead) -> std::io::Result<Option<WholeExport>> {
     }
 }
 
-/// What was read so far.
+/// Content read so far.
 struct Progress<'a> {
     checkpoints: Checkpoints<'a>,
     frontier: Frontier,
     documents: u64,
-    /// How many entries the newest checkpoint covers.
+    /// Number of entries that the newest checkpoint covers.
     largest: u64,
     /// The root when there were as many entries as the checkpoint that was kept covers.
     kept: Option<Digest>,
     /// The documents that entries named.
     known: HashSet<Digest>,
-    /// Those that come next.
+    /// Documents that come next.
     due: VecDeque<Digest>,
     /// Receipts that no checkpoint covers so far.
     waiting: Vec<(u64, EntryKind, Vec<u8>)>,
 }
 
 impl Progress<'_> {
-    /// Takes in one line; where the lines behind cannot be understood without it, what is wrong.
+    /// Reads one line; returns the error if the lines behind cannot be understood without it.
     fn take(
         &mut self,
         fold: &mut Fold,

@@ -17,9 +17,9 @@ use crate::store::Store;
 /// wait for the disk, since the writer is appending, opens a snapshot of its own.
 pub(super) struct SharedStore {
     state: Mutex<State>,
-    /// Whether an append is being made durable.
+    /// True while an append is made durable.
     is_appending: AtomicBool,
-    /// Most bytes of the log, for a store that is opened anew.
+    /// Most bytes of the log, for a store that is opened again.
     bytes_max: AtomicU64,
     /// Opens snapshots beside the store, where the store has such.
     snapshots: OnceLock<OpenSnapshot>,
@@ -28,7 +28,7 @@ pub(super) struct SharedStore {
 struct State {
     open: Opener,
     store: Option<Box<dyn Store>>,
-    /// Why the store could not be opened before it was needed.
+    /// Reason why the store could not be opened early.
     unreported: Option<LedgerError>,
 }
 
@@ -107,7 +107,8 @@ impl SharedStore {
         open().ok()
     }
 
-    /// Waits for the store. After a panic of its last user it is opened anew: a transaction may be open in it.
+    /// Waits for the store. After a panic of its last user it is opened again: a transaction may be
+    /// open in it.
     fn lock(&self) -> MutexGuard<'_, State> {
         let mut is_poisoned = false;
         let mut state = self.state.lock().unwrap_or_else(|poisoned: PoisonError<_>| {

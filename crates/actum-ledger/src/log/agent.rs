@@ -1,4 +1,4 @@
-//! Rows about the Agent Execution Core, as its entries tell.
+//! Rows about the Agent Execution Core, computed from its entries.
 
 use actum_core::{Digest, Timestamp};
 use actum_record::agent::{AgentPlanId, CorrelationId, StepId};

@@ -305,8 +305,8 @@ fn claim_of<'c>(
     }
 }
 
-/// Tests whether the event leads from the state `before` to the state that it names. A decision without an effect keeps the
-/// state of a claimed step, and a failed replay is kept for good.
+/// Tests whether the event leads from the state `before` to the state that it names. A decision
+/// without an effect keeps the state of a claimed step, and a failed replay is kept permanently.
 fn can_follow(before: Option<AgentState>, is_claimed: bool, entry: &AgentExecution) -> bool {
     let has_failed_replay = before == Some(AgentState::ReplayFailed);
     match entry.event {

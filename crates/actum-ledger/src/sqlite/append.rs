@@ -53,8 +53,8 @@ pub(super) fn prepare(link: &Link) -> Result<(), LedgerError> {
 }
 
 impl SqliteStore {
-    /// Makes one durable transaction. INVARIANT: `Ok` is durable, and any error but `OutcomeUnknown`
-    /// is of a transaction that nobody will ever see.
+    /// Makes one durable transaction. INVARIANT: `Ok` is durable, and after any error but
+    /// `OutcomeUnknown` the transaction is never visible.
     pub(super) fn write<T>(
         &mut self,
         change: impl FnOnce(&mut Link, &mut Frontier) -> Result<T, LedgerError>,
@@ -157,8 +157,8 @@ pub(super) fn requests(
     requests.iter().map(append).collect()
 }
 
-/// Whether an entry starts or queues the undo of a run that is not an undo itself. A redo has no reserve: undo and redo in
-/// turn would use it up.
+/// Returns true if an entry starts or queues the undo of a run that is not an undo itself. A redo
+/// has no reserve: undo and redo in turn would use it up.
 fn takes_back(link: &Link, entry: &Prepared) -> Result<bool, LedgerError> {
     let row = entry.facts().undoes.map(|undoes| link.run(undoes)).transpose()?.flatten();
     let Some(row) = row else { return Ok(false) };
@@ -168,7 +168,7 @@ fn takes_back(link: &Link, entry: &Prepared) -> Result<bool, LedgerError> {
     Ok(facts.undoes.is_none())
 }
 
-/// How many bytes the database has, with the pages that its log still holds.
+/// Size of the database in bytes, with the pages that its log still holds.
 fn bytes(link: &Link) -> Result<u64, LedgerError> {
     let ask = || link.connection.prepare_cached(BYTES)?.query_row((), |row| row.get(0));
     ask().map_err(|error| fault("read", &link.path, error))

@@ -1,8 +1,8 @@
 //! Long bytes in a column: one Zstandard frame (RFC 8878) where that is shorter.
 //!
-//! Hashes and signatures are over the bytes themselves, so how a column stores them is not proven and
-//! need not be. A frame is recognised by its magic number; bytes that begin with it by chance are always
-//! stored as a frame, so that there is one way to read a column.
+//! Hashes and signatures are over the bytes themselves, so the form in a column is not proven and
+//! need not be. A frame is recognised by its magic number. Bytes that begin with it by chance are
+//! always stored as a frame, so that there is one way to read a column.
 
 use std::borrow::Cow;
 use std::io;
@@ -70,10 +70,9 @@ impl Unpacker {
         Ok(&self.bytes)
     }
 
-    /// The same, as bytes of their own.
+    /// Unpacks into new bytes.
     ///
-    /// # Errors
-    /// See [`Unpacker::unpack`].
+    /// # Errors See [`Unpacker::unpack`].
     pub(super) fn unpacked(stored: &[u8]) -> io::Result<Vec<u8>> {
         let mut unpacker = Self::default();
         if !stored.starts_with(&MAGIC) {

@@ -17,18 +17,19 @@ use crate::error::LedgerError;
 const SHARED: &str = "mode=ro&readonly_shm=1";
 /// They are not, or not yet whole: SQLite makes them.
 const ALONE: &str = "mode=ro";
-/// They are not, and nobody can make them, so nobody writes either.
+/// Both are missing and cannot be made, so no process writes either.
 const UNCHANGED: &str = "mode=ro&immutable=1";
 const LOG_HEADER_BYTES: u64 = 32;
 
-/// Connects to the ledger in `directory` and stays at what it is now. `None` where there is none.
+/// Connects to the ledger in `directory` and stays at its present state. `None` if there is no
+/// ledger.
 pub(crate) fn open(directory: &Path) -> Result<Option<Link>, LedgerError> {
     if !make::is_there(&directory.join(DATABASE))? {
         return Ok(None);
     }
     let path = make::canonical(directory)?.join(DATABASE);
     let [log, index] = ["-wal", "-shm"].map(|end| make::length(&make::beside(&path, end)));
-    // With a log that has but a header SQLite waits for someone to write the rest of it.
+    // If the log has only a header, SQLite waits for a process to write the rest of it.
     let is_shared = log?.is_some_and(|length| length > LOG_HEADER_BYTES) && index?.is_some();
     let mut result = open_as(&path, if is_shared { SHARED } else { ALONE });
     for way in [ALONE, UNCHANGED] {

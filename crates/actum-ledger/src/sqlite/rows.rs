@@ -1,4 +1,4 @@
-//! How values stand in columns.
+//! Conversions between values and columns.
 
 use actum_core::{Digest, RunId, Status, Timestamp};
 use actum_record::lease::{LeaseId, TaskName};
@@ -152,7 +152,7 @@ where
     }
 }
 
-/// 60 bits, which no sign stands in the way of.
+/// Reads 60 bits, which fit into a signed integer.
 fn bits(value: ValueRef<'_>) -> FromSqlResult<u64> {
     let number = value.as_i64()?;
     let bits = u64::try_from(number).ok().filter(|bits| *bits >> 60 == 0);

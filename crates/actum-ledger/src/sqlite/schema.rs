@@ -41,11 +41,11 @@ const TABLES: [&[&str]; 8] = [
     ],
 ];
 
-/// What SQLite makes of the tables up to each version.
+/// Schema that SQLite makes of the tables up to each version.
 static MADE: [OnceLock<Vec<[String; 4]>>; TABLES.len()] = [const { OnceLock::new() }; TABLES.len()];
 
-/// What a database says of itself: `user_version` holds the version of the schema in its lower half,
-/// and in its upper half the oldest version of the program that may read it.
+/// Identity of a database. The lower half of `user_version` holds the version of the schema, the
+/// upper half the oldest version of the program that may read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Identity {
     application: i32,
@@ -53,7 +53,7 @@ struct Identity {
     read_from: u32,
 }
 
-/// What is to be done with a ledger.
+/// Intended use of a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Write,
@@ -67,7 +67,7 @@ pub(super) fn make(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "user_version", (READ_FROM << 16) | VERSION)
 }
 
-/// Adds what came since a ledger was made, in one transaction. Nobody else writes meanwhile.
+/// Adds what came since a ledger was made, in one transaction. No other process writes meanwhile.
 pub(super) fn renew(connection: &Connection, path: &Path) -> Result<(), LedgerError> {
     let renew = || {
         if Identity::read(connection)?.version == VERSION {
@@ -102,7 +102,7 @@ pub(super) fn stand_in(connection: &Connection, path: &Path) -> Result<(), Ledge
     stand_in().map_err(|error| fault("read", path, error))
 }
 
-/// Whether the ledger has the index of that name.
+/// Returns true if the ledger has the index of that name.
 pub(super) fn has_index(link: &Link, name: &str) -> Result<bool, LedgerError> {
     let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = ?";
     let count = link.connection.query_row(sql, [name], |row| row.get::<_, u64>(0));
@@ -137,7 +137,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Tells where the tables, indexes and triggers are not those of this version.
+/// Reports tables, indexes and triggers that are not those of this version.
 pub(super) fn check_whole(link: &Link, tell: &mut dyn FnMut(String)) -> Result<(), LedgerError> {
     let failed = |error| fault("read", &link.path, error);
     let version = Identity::read(&link.connection).map_err(failed)?.version;

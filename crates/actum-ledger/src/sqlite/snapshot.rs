@@ -25,7 +25,7 @@ pub struct SqliteSnapshot {
     directory: PathBuf,
 }
 
-/// Opens the ledger in `directory` for reading, as it is now. `None` where there is none.
+/// Opens the ledger in `directory` for reading, at its present state. `None` if there is no ledger.
 pub(crate) fn open(directory: &Path) -> Result<Option<SqliteSnapshot>, LedgerError> {
     let directory = directory.to_owned();
     Ok(reading::open(&directory)?.map(|link| SqliteSnapshot { link, directory }))

@@ -15,13 +15,13 @@ use crate::snapshot::{Snapshot, StoredBytes, StoredEntry};
 const LEVEL: u32 = 10;
 const HASH_BYTES: usize = 32;
 
-/// What was found in a chunk.
+/// Findings in a chunk, with the facts of its entries.
 pub(super) struct Chunk {
     /// The index of its first entry.
     pub(super) start: u64,
-    /// What its entries tell; nothing of one that is missing or tells nothing.
+    /// Facts of its entries; `None` for an entry that is missing or unreadable.
     pub(super) facts: Vec<Option<EntryFacts>>,
-    /// The hashes of the same; of one that is missing it is none.
+    /// Hashes of its entries; zeros for a missing entry.
     pub(super) leaves: Vec<Digest>,
     pub(super) findings: Vec<Finding>,
     /// Its subtree, where it is complete and no entry is missing.
@@ -38,13 +38,13 @@ pub(super) struct Upper {
     is_lost: bool,
 }
 
-/// Where the chunks of a log of this size begin.
+/// Returns the index of the first entry of each chunk of a log of this size.
 pub(super) fn chunks(size: u64) -> impl Iterator<Item = u64> {
     (0..size.div_ceil(1 << LEVEL)).map(|chunk| chunk << LEVEL)
 }
 
 impl Upper {
-    /// Takes in the next chunk.
+    /// Adds the next chunk.
     pub(super) fn take(&mut self, fold: &mut Fold, chunk: &Chunk) {
         let is_complete = chunk.facts.len() == 1 << LEVEL;
         if !is_complete {
@@ -73,10 +73,10 @@ struct Reading {
     /// The hashes kept with each entry, one entry after another, and where those of each end.
     kept: Vec<u8>,
     kept_ends: Vec<usize>,
-    /// How many entries there are before the first that is missing, where one is.
+    /// Number of entries before the first that is missing or misplaced, if there is one.
     whole: Option<usize>,
-    /// What was found, by the row or the gap at which, and whether it was read there (and not
-    /// computed afterwards).
+    /// Findings, each with its row or gap, and whether it was read there (and not computed
+    /// afterwards).
     found: Vec<((usize, bool), Finding)>,
     /// Rows and gaps so far.
     steps: usize,

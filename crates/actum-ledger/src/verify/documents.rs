@@ -6,7 +6,7 @@ use super::{Fold, Subject};
 use crate::error::LedgerError;
 use crate::snapshot::{DocumentName, KeptDocument, Snapshot, StoredBytes};
 
-/// How many one thread reads at a stretch.
+/// Number of documents that one thread reads at a stretch.
 const STRETCH: i64 = 512;
 
 /// Numbers of documents, the last one included.
@@ -23,10 +23,10 @@ struct Row {
 /// The rows of a stretch.
 pub(super) struct Rows(Vec<Row>);
 
-/// What is known of the documents so far.
+/// Documents read so far.
 #[derive(Default)]
 pub(super) struct Documents {
-    /// How many there are, where none is missing.
+    /// Number of documents, if none is missing.
     count: u64,
     /// Each of them.
     kept: Vec<KeptDocument>,
@@ -106,8 +106,8 @@ impl Documents {
         }
     }
 
-    /// Looks at what finds them, and for those that were named and are not there. Gives how many
-    /// there are.
+    /// Checks the index of documents, and looks for named documents that are missing. Returns the
+    /// number of documents.
     pub(super) fn finish(self, log: &dyn Snapshot, fold: &mut Fold) -> Result<u64, LedgerError> {
         fold.found(log.check_document_index(&self.kept)?);
         fold.tell_missing_documents();

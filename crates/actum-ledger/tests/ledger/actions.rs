@@ -1,4 +1,4 @@
-//! What a ledger keeps of actions and their catalog: found again, in older ledgers, and changed behind its back.
+//! Actions and their catalog in a ledger: found again, in older ledgers, and after outside changes.
 
 use crate::grounds::{Grounds, WITHOUT_AGENT, fill};
 use actum_core::Status;
@@ -134,7 +134,8 @@ fn what_is_kept_about_actions_is_compared_with_what_the_entries_say() {
     }
 }
 
-/// AA-13: a change of the catalog that was put behind another than the last is found, whoever wrote the file.
+/// AA-13: a change of the catalog that was put behind another than the last is found, whichever
+/// program wrote the file.
 #[test]
 fn a_change_of_the_catalog_that_stands_elsewhere_is_found() {
     let grounds = with_actions();

@@ -38,7 +38,7 @@ impl Grounds {
         Self { _directory: Some(directory), ..grounds }
     }
 
-    /// The same where they stay.
+    /// Makes grounds that stay, in `home`.
     pub fn at(home: &Path) -> Self {
         let home = LedgerHome::open(home).unwrap();
         let keys = Arc::new(Keys::open(&home, now()).unwrap());
@@ -49,7 +49,7 @@ impl Grounds {
         Ledger::open(&self.home, &TenantId::default(), Arc::clone(&self.keys), Arc::new(now))
     }
 
-    /// Where the ledger lies, made already.
+    /// Directory of the ledger, made already.
     pub fn place(&self) -> PathBuf {
         self.home.tenant(&TenantId::default()).unwrap().path().to_owned()
     }
@@ -73,7 +73,7 @@ impl Grounds {
         self.verify_at(&self.place())
     }
 
-    /// The same of a copy.
+    /// Verifies a copy of the ledger.
     pub fn verify_at(&self, place: &Path) -> Result<Verification, LedgerError> {
         let view = LedgerView::open_directory(place)?;
         let gone = LedgerError::Damaged { message: "it is gone".to_owned() };
@@ -82,7 +82,7 @@ impl Grounds {
         verify(&view.ok_or(gone)?, &mut checks, &mut |_| {})
     }
 
-    /// Whether a checkpoint is signed by the keys of this home.
+    /// Returns a check that a checkpoint is signed by the keys of this home.
     pub fn check(&self) -> impl FnMut(&str) -> Result<(), String> + '_ {
         |note| match verify_checkpoint(note.as_bytes(), self.keys.keyring()) {
             Ok(_) => Ok(()),
@@ -90,7 +90,7 @@ impl Grounds {
         }
     }
 
-    /// A database as anyone may open it.
+    /// Opens the database without actum, as any program can.
     pub fn foreign(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(self.database()).unwrap()
     }
@@ -143,7 +143,7 @@ pub fn child(name: &str, place: &Path) -> Command {
     command
 }
 
-/// The same behind a line of shell, which ends with `exec \"$@\"`.
+/// Starts a child behind a line of shell, which ends with `exec \"$@\"`.
 pub fn child_behind(script: &str, name: &str, place: &Path) -> Command {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", script, "sh"]).arg(std::env::current_exe().unwrap());
@@ -152,7 +152,7 @@ pub fn child_behind(script: &str, name: &str, place: &Path) -> Command {
     command
 }
 
-/// What a child was given.
+/// Directory that was given to a child.
 pub fn given_place() -> PathBuf {
     std::env::var_os("ACTUM_TEST_PLACE").unwrap().into()
 }

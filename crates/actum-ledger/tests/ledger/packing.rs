@@ -104,7 +104,7 @@ fn a_full_log_starts_nothing_and_ends_what_was_started() {
     undo.undoes = Some(open.run);
     assert_eq!(full(&ledger.append(another()).wait().unwrap_err()), Some(bytes));
     ledger.append(vec![undo.started().unwrap()]).wait().unwrap();
-    // Nobody uses that up by undo and redo in turn.
+    // Undo and redo in turn do not use up the reserve.
     let mut redo = SampleRun::numbered(6, 0);
     redo.undoes = Some(undo.run);
     assert!(full(&ledger.append(vec![redo.started().unwrap()]).wait().unwrap_err()).is_some());

@@ -191,7 +191,7 @@ fn no_first_key_is_made_where_the_keyring_is_full() {
     assert_eq!(approval_files(&home), 0);
 }
 
-/// AA-5: what signs while nobody is there cannot wait for a passphrase.
+/// AA-5: a key that signs unattended cannot wait for a passphrase.
 #[test]
 fn only_a_key_of_an_operator_is_put_under_a_passphrase() {
     let (_directory, home, mut keys) = keys();
@@ -250,7 +250,7 @@ fn a_key_that_nothing_vouches_for_waits_a_day_and_can_be_denied() {
     let lost = Passphrases { old: None, new: Some(&second) };
     let denied = keys.rotate(ROLE, at(3), lost).unwrap();
     assert!(denied.signer.is_none() && denied.new.unproven);
-    // The old key goes on meanwhile, and no third one comes in between.
+    // The old key stays in force meanwhile, and no third one comes in between.
     assert_eq!(keys.unlock(ROLE, at(3), &first).unwrap().key_id(), made.id);
     let refused = keys.rotate(ROLE, at(4), lost).unwrap_err();
     assert!(matches!(&refused, KeyError::Waiting { id, .. } if *id == denied.new.id), "{refused}");

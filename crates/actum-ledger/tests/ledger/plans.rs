@@ -1,4 +1,4 @@
-//! What a ledger keeps about plans, made anew from older ledgers and changed behind its back.
+//! Plans in a ledger: rebuilt from older ledgers, and after outside changes.
 
 use crate::grounds::{Grounds, WITHOUT_AGENT, fill};
 use actum_core::RunId;

@@ -1,4 +1,4 @@
-//! Whatever is changed behind the ledger's back is found.
+//! Outside changes of a ledger are found.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -71,7 +71,7 @@ fn small() -> Grounds {
     grounds
 }
 
-/// AEC-8. A flip that is not found left all that was kept as it was.
+/// AEC-8. A flip that is not found left all stored data unchanged.
 #[test]
 fn every_byte_of_a_small_ledger_flipped_is_found_or_changed_nothing() {
     let [refused, told, harmless] = flip_every_byte(&small());
@@ -127,7 +127,7 @@ fn bytes_of(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<usize> {
     wanted.flat_map(|(_, offset, size)| offset..offset + size).collect()
 }
 
-/// Whether the ledger with one byte flipped is sound; nothing where it cannot be read.
+/// Returns true if the ledger with one byte flipped is sound; `None` if it cannot be read.
 fn flipped(
     grounds: &Grounds,
     sound: &[u8],
@@ -140,7 +140,7 @@ fn flipped(
     let path = copy.join(DATABASE);
     let mut bytes = sound.to_vec();
     *bytes.get_mut(at).unwrap() ^= 1 << (at % 8);
-    // A file that is written anew is on disk when it is closed, which takes its time.
+    // A file that is written again is on disk when it is closed, which takes its time.
     for end in ["", "-wal", "-shm"] {
         drop(fs::remove_file(copy.join(format!("{DATABASE}{end}"))));
     }
@@ -281,7 +281,7 @@ fn a_log_that_was_cut_at_its_end_contradicts_its_checkpoint() {
     assert_eq!(subjects(&result), [&Subject::Checkpoint(9)]);
 }
 
-/// A log that was written anew with other entries contradicts the checkpoint of the old one.
+/// A log that was rewritten with other entries contradicts the checkpoint of the old one.
 #[test]
 fn a_log_that_was_written_anew_contradicts_its_checkpoint() {
     let (old, new) = (small(), small());
