@@ -30,14 +30,14 @@ pub(crate) struct Group {
     controllers: Controllers,
 }
 
-/// What a group has counted.
+/// Counters of a group.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Counted {
     /// Processor time, in milliseconds.
     pub(crate) cpu: u64,
     /// The most memory at one time, in bytes, where that is counted.
     pub(crate) memory: Option<u64>,
-    /// Whether the kernel ended a process since there was no more memory for it.
+    /// True if the kernel ended a process because of the memory limit.
     pub(crate) is_out_of_memory: bool,
 }
 
@@ -106,7 +106,7 @@ impl Delegated {
 }
 
 impl Group {
-    /// What a process writes a `0` to in order to enter.
+    /// File in which a process writes `0` to enter the group.
     pub(crate) fn entrance(&self) -> io::Result<File> {
         OpenOptions::new().write(true).open(self.directory.join("cgroup.procs"))
     }
@@ -116,7 +116,7 @@ impl Group {
         if self.controllers.kill { write(&self.directory, "cgroup.kill", "1") } else { Ok(()) }
     }
 
-    /// What it has counted. All its processes have ended.
+    /// Counters of the group. All its processes have ended.
     pub(crate) fn counted(&self) -> io::Result<Counted> {
         let read = |file: &str| std::fs::read_to_string(self.directory.join(file));
         let cpu = keyed(&read("cpu.stat")?, "usage_usec").unwrap_or(0) / 1000;
@@ -141,13 +141,13 @@ fn write(directory: &Path, file: &str, text: &str) -> io::Result<()> {
     std::fs::write(directory.join(file), text)
 }
 
-/// Whether a group holds this process and no other.
+/// Returns true if a group holds this process and no other.
 fn holds_alone(directory: &Path, us: u32) -> bool {
     let held = std::fs::read_to_string(directory.join("cgroup.procs"));
     held.is_ok_and(|held| held.trim() == us.to_string())
 }
 
-/// Where the hierarchy is mounted (proc_pid_mountinfo(5)).
+/// Mount point of the hierarchy (proc_pid_mountinfo(5)).
 fn mounted(mountinfo: &str) -> Option<PathBuf> {
     mountinfo.lines().find_map(|line| {
         let (mount, system) = line.split_once(" - ")?;

@@ -1,4 +1,4 @@
-//! What the supervisor and its helper say to each other, and the descriptors that they hand over.
+//! Messages between the supervisor and its helper, and the descriptors that they hand over.
 
 use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
@@ -21,14 +21,14 @@ use crate::plan::Plan;
 
 /// The largest message, in bytes.
 const MESSAGE_MAX: usize = 16 << 20;
-/// How long we wait for the helper to say anything where it is its turn. Under load a start takes
-/// milliseconds; who says nothing for so long is no helper.
+/// Limit of the wait for a message of the helper when it is its turn. Under load a start takes
+/// milliseconds; a process that is silent for so long is no helper.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The most descriptors that come with one message.
 const DESCRIPTORS_MAX: usize = 4;
 
-/// What the helper is to do. Standard input, output and error of the command come with it, and where it
-/// has a control group, the way in.
+/// Task of the helper. Standard input, output and error of the command come with it, and, if it has
+/// a control group, the file to enter it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Start {
     pub(crate) plan: Plan,
@@ -36,11 +36,12 @@ pub(crate) struct Start {
     pub(crate) command: Vec<OsString>,
     /// The scratch directory, as the command sees it.
     pub(crate) scratch: Option<PathBuf>,
-    /// Whether the three files are a terminal, which is to be that of its session. No policy says it.
+    /// True if the three files are a terminal, which becomes that of its session. No policy states
+    /// it.
     pub(crate) has_terminal: bool,
 }
 
-/// What the helper says.
+/// Message of the helper.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum HelperMessage {
     /// The first process of the command's own PID namespace was started; its pidfd comes along.
@@ -57,12 +58,12 @@ pub(crate) enum HelperMessage {
     Ended(Report),
 }
 
-/// How it ended, as who kept it tells.
+/// Report of the supervising process about the end.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Report {
-    /// How the command ended; `None` where it was ended.
+    /// End of the command; `None` if it was ended.
     pub(crate) ended: Option<Ended>,
-    /// What it was ended for.
+    /// Violation that it was ended for.
     pub(crate) violated: Option<Violation>,
     pub(crate) usage: Usage,
 }
@@ -104,12 +105,12 @@ impl Channel {
         (&self.0).write_all(&bytes)
     }
 
-    /// Says no more, which at the other end means: end the command.
+    /// Closes the channel for writing, which makes the other end end the command.
     pub(crate) fn finish(&self) -> io::Result<()> {
         self.0.shutdown(std::net::Shutdown::Write)
     }
 
-    /// The next message with its descriptors; `None` where nobody is at the other end any more.
+    /// Receives the next message with its descriptors; `None` if the other end is closed.
     pub(crate) fn receive<T: DeserializeOwned>(&self) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
         let mut length = [0; 4];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];

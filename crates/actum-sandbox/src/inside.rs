@@ -52,7 +52,7 @@ pub(crate) fn landlock_used(version: u32) -> u32 {
 /// Devices that hold nothing of the host, which every program may use, by their names in `/dev`.
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
-/// The terminal of whoever opens it, for a command that has one.
+/// Controlling terminal of the opening process, for a command that has one.
 const TERMINAL: &str = "tty";
 
 /// The devices that a command may use.
@@ -63,7 +63,7 @@ fn devices(policy: &SandboxPolicy) -> impl Iterator<Item = PathBuf> {
 
 type Result<T> = std::result::Result<T, Missing>;
 
-/// Says what was tried.
+/// Adds the attempted step to an error.
 trait Trying<T> {
     fn trying(self, step: impl FnOnce() -> String) -> Result<T>;
 }
@@ -74,13 +74,13 @@ impl<T, E: std::error::Error + 'static> Trying<T> for std::result::Result<T, E> 
     }
 }
 
-/// What the embedding program calls first of all in `main`. Where it was started as helper this does
-/// the helper's work and never returns.
+/// Entry point of the helper. The embedding program calls it first of all in `main`. In a process
+/// that was started as helper this does the helper's work and never returns.
 pub fn enter() {
     if std::env::args_os().next().is_some_and(|name| name == NAME) {
         std::process::exit(match run() {
             Ok(()) => 0,
-            Err(_) => 1, // nobody is there to be told
+            Err(_) => 1, // no process is left to report to
         });
     }
 }
@@ -91,7 +91,7 @@ fn run() -> io::Result<()> {
     // What a terminal sends is for the supervisor. When that ends the line does, and then all is ended.
     setsid()?;
     let channel = Channel::from_fd(fcntl_dupfd_cloexec(stdio::stdin(), 3)?);
-    // Nobody but us holds the line any more, so that its end is heard at the other end.
+    // Only we hold the channel now, so the other end notices when this process ends.
     dup2_stdin(openat(CWD, "/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)?;
     let Some((mut start, stdio)) = channel.receive::<Start>()? else { return Ok(()) };
     if start.has_terminal {
@@ -119,7 +119,7 @@ fn run() -> io::Result<()> {
         Err(said) => return channel.send(&said, &[]),
     };
     drop(stdio);
-    // Where nobody hears it any more the command is ended at once.
+    // If the supervisor is gone the command is ended at once.
     let is_wanted = channel.send(&HelperMessage::Running, &[]).is_ok();
     let keeper = Reaper::new(&channel, &start.plan, command, processes);
     let report = keeper.keep(is_wanted)?;

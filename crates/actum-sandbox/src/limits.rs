@@ -1,4 +1,4 @@
-//! How much a command may use, and how surely that is held.
+//! Limits of a command, and their enforcement.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -59,7 +59,7 @@ impl Resource {
         }
     }
 
-    /// What it is, for people.
+    /// Human-readable description of the resource.
     pub fn description(self) -> &'static str {
         match self {
             Self::Wall => "time from its start to its end",
@@ -74,7 +74,7 @@ impl Resource {
         }
     }
 
-    /// What the amounts count.
+    /// Unit of the amounts.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Wall | Self::Cpu => "ms",
@@ -108,7 +108,7 @@ impl fmt::Display for Resource {
     }
 }
 
-/// How surely a limit is held.
+/// Enforcement of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Enforcement {
@@ -133,7 +133,7 @@ impl fmt::Display for Enforcement {
 pub struct Limit {
     /// In the unit of the resource.
     pub max: u64,
-    /// Where the host cannot hold it so, the command is not started.
+    /// Least enforcement: if the host cannot hold it so, the command is not started.
     #[serde(default = "polled")]
     pub require: Enforcement,
 }
@@ -154,14 +154,14 @@ impl Limits {
         self.0.get(&resource).copied().unwrap_or_else(|| default_of(resource))
     }
 
-    /// The same with another limit of one resource.
+    /// Replaces the limit of one resource.
     #[must_use]
     pub fn with(mut self, resource: Resource, max: u64, require: Enforcement) -> Self {
         self.0.insert(resource, Limit { max, require });
         self
     }
 
-    /// The same amounts, each held at least so.
+    /// Sets the least enforcement of every limit, with the same amounts.
     #[must_use]
     pub fn accepting(self, require: Enforcement) -> Self {
         Self(self.iter().map(|(resource, limit)| (resource, Limit { require, ..limit })).collect())
@@ -174,8 +174,8 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// What a verification command of an ordinary project needs: ten minutes of time, 4 GiB of memory,
-    /// 8 GiB written, 512 processes.
+    /// Limits that a verification command of an ordinary project needs: ten minutes of time, 4 GiB
+    /// of memory, 8 GiB written, 512 processes.
     fn default() -> Self {
         Self(Resource::ALL.into_iter().map(|resource| (resource, default_of(resource))).collect())
     }

@@ -1,4 +1,4 @@
-//! What a command may do, as whoever runs it says.
+//! Policy of a command: what it may do, as its caller states it.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{Limits, Resource};
 
-/// How much of the kernel stands between a command and the host. More is greater.
+/// Confinement of a command: how much of the kernel is between it and the host. More is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Tier {
     /// Landlock and seccomp: the command sees the file system of the host, and the kernel refuses what
@@ -27,7 +27,7 @@ impl std::fmt::Display for Tier {
     }
 }
 
-/// What a command may reach of the network.
+/// Network access of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Net {
@@ -40,7 +40,7 @@ pub enum Net {
     Host,
 }
 
-/// What a command reads from standard input.
+/// Standard input of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stdin {
@@ -49,32 +49,33 @@ pub enum Stdin {
     Empty,
     /// These bytes.
     Bytes(Vec<u8>),
-    /// What the supervisor reads from its own standard input, through a pipe.
+    /// Bytes that the supervisor reads from its own standard input, through a pipe.
     Inherited,
     /// A terminal of its own, to which the supervisor passes what is typed at its own, and to which the outputs go
     /// as well. Standard input of the supervisor must be a terminal.
     Terminal,
 }
 
-/// What a command may do. Nothing is allowed that is not said here.
+/// Permissions of a command. Nothing is allowed that is not listed here.
 ///
-/// All paths are absolute and lead through no symbolic link of the command's making: they are opened
-/// before it starts.
+/// All paths are absolute and lead through no symbolic link of the command's making: they are
+/// opened before it starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SandboxPolicy {
     /// Files and directories that may be read, and what is in them.
     #[serde(default)]
     pub read: Vec<PathBuf>,
-    /// The same for reading, writing, making and removing.
+    /// Paths that may be read, written, made and removed.
     #[serde(default)]
     pub write: Vec<PathBuf>,
-    /// What stays as it is below a directory that may be written. Needs tier N.
+    /// Paths that cannot be changed, below a directory that may be written. Needs tier N.
     #[serde(default)]
     pub deny_write: Vec<PathBuf>,
-    /// Files and directories of which the content cannot be read, though they lie in something that may be read. In
-    /// tier N an empty directory, or a file that cannot be opened, is seen in their place; in tier L the names in a
-    /// directory can still be listed, and nothing hidden may lie in `write`. One that is missing is not hidden.
+    /// Files and directories whose content cannot be read, though they lie in something that may be
+    /// read. In tier N an empty directory, or a file that cannot be opened, is seen in their place.
+    /// In tier L the names in a directory can still be listed, and nothing hidden may lie in
+    /// `write`. One that is missing is not hidden.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hide: Vec<PathBuf>,
     /// Files and directories whose programs may be started. This keeps honest programs in line; code
@@ -84,16 +85,16 @@ pub struct SandboxPolicy {
     /// The network.
     #[serde(default)]
     pub net: Net,
-    /// How much it may use.
+    /// Limits of its use of resources.
     #[serde(default)]
     pub limits: Limits,
     /// The whole environment: nothing is inherited.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Standard input. Whoever starts the command says it, and no file.
+    /// Standard input. It is set by the program that starts the command, and by no file.
     #[serde(skip)]
     pub stdin: Stdin,
-    /// Where it starts.
+    /// Working directory at the start.
     #[serde(default)]
     pub cwd: PathBuf,
     /// A directory of its own for what it needs only while it runs, to which `TMPDIR` and `HOME` lead, and the
@@ -102,8 +103,8 @@ pub struct SandboxPolicy {
     /// what is written there counts as written to storage.
     #[serde(default)]
     pub scratch: Option<u64>,
-    /// A directory of which the command gets a view of its own: what it changes there is captured, and
-    /// the directory stays as it is. Needs tier N.
+    /// A directory of which the command gets a view of its own: its changes there are captured, and
+    /// the directory is not changed. Needs tier N.
     #[serde(default)]
     pub view: Option<View>,
     /// The lowest tier that will do.
@@ -140,7 +141,7 @@ fn lowest() -> Tier {
     Tier::L
 }
 
-/// Why a policy cannot be meant.
+/// Reason why a policy is contradictory or malformed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the fields are named in each message")]
 pub enum PolicyError {
@@ -156,13 +157,13 @@ pub enum PolicyError {
     /// A NUL byte is in no path and no variable.
     #[error("`{field}` holds a NUL byte")]
     Nul { field: &'static str },
-    /// It denies what nothing allows, so whoever wrote it expects something else.
+    /// It denies paths that nothing allows, so its author expects another policy.
     #[error("`{}` in `deny_write` is not below anything in `write`", path.display())]
     DeniesNothing { path: PathBuf },
-    /// It allows and denies the same.
+    /// A path is both allowed and denied.
     #[error("`{}` may be written, and is or lies in what is in `deny_write`", path.display())]
     Contradiction { path: PathBuf },
-    /// It would be seen and hidden.
+    /// A path would be both seen and hidden.
     #[error("`{}` in `hide` is or holds `{}`, which is to be seen", path.display(), seen.display())]
     HidesSeen { path: PathBuf, seen: PathBuf },
     /// The command would start where it may not be.
@@ -180,16 +181,16 @@ pub enum PolicyError {
     /// Less than a page holds nothing, and more than there is memory is a slip of the pen.
     #[error("`{field}` is {max} bytes, which is not from {least} to {most}")]
     Size { field: &'static str, max: u64, least: u64, most: u64 },
-    /// What is passed through must be part of what is seen.
+    /// A cache must be part of the view.
     #[error("`{}` in `caches` is not below the view's base `{}`", path.display(), base.display())]
     CacheOutside { path: PathBuf, base: PathBuf },
-    /// It would be captured and not be captured.
+    /// A path would be both captured and not captured.
     #[error("`{}` lies in the directory whose changes are captured, and so may be written already", path.display())]
     WrittenInView { path: PathBuf },
     /// Two things would be at one path.
     #[error("`{}` in `view.before` is, lies in or holds `{}`, which is seen there already", path.display(), other.display())]
     BeforeTaken { path: PathBuf, other: PathBuf },
-    /// Where `/tmp` is the scratch directory nothing of the host can be there.
+    /// No path of the host can be seen in `/tmp`, which is the scratch directory.
     #[error("`{}` in `{field}` is hidden by the scratch directory, which is `/tmp`", path.display())]
     HiddenByScratch { field: &'static str, path: PathBuf },
 }
@@ -221,10 +222,9 @@ impl SandboxPolicy {
         }
     }
 
-    /// Whether the policy can be meant, whatever the host is.
+    /// Checks the policy for contradictions, whatever the host is.
     ///
-    /// # Errors
-    /// The first [`PolicyError`] in the order of the fields.
+    /// # Errors The first [`PolicyError`] in the order of the fields.
     pub fn check(&self) -> Result<(), PolicyError> {
         let lists = [
             ("read", &self.read),
@@ -401,7 +401,7 @@ fn check_path(field: &'static str, path: &Path) -> Result<(), PolicyError> {
     Ok(())
 }
 
-/// Whether `path` is one of `trees` or in one of them.
+/// Returns true if `path` is one of `trees` or in one of them.
 fn is_below(path: &Path, trees: &[&PathBuf]) -> bool {
     trees.iter().any(|tree| path.starts_with(tree))
 }

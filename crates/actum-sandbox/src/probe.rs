@@ -30,7 +30,7 @@ struct Kept {
 }
 
 impl HostReport {
-    /// Enters each tier for real, without a command in it, and tells what worked.
+    /// Enters each tier for real, without a command in it, and reports what worked.
     pub fn probe(helper: &Helper) -> Self {
         let landlock = sys::landlock_version().map(inside::landlock_used);
         let mut report = Self {
@@ -77,9 +77,9 @@ impl HostReport {
         report
     }
 
-    /// The report that `file` keeps, where it was made since the machine was started, by this user and
-    /// for this helper; otherwise a new one, which is kept there if nothing is missing. A file that cannot be kept is no
-    /// error: the next time it is tried again.
+    /// Returns the report that `file` keeps, if it was made since the machine was started, by this
+    /// user and for this helper. Otherwise a new report is made, and kept there if nothing is
+    /// missing. A file that cannot be kept is no error: the next time it is tried again.
     pub fn kept(helper: &Helper, file: &Path) -> Self {
         let Ok(holds_for) = holds_for(helper) else { return Self::probe(helper) };
         let whole = |report: &Self| {
@@ -105,8 +105,9 @@ impl HostReport {
         report
     }
 
-    /// The same found out anew, where this was read from a file and the host holds something else now: another seccomp
-    /// filter around this process, for example, which nothing in /proc tells.
+    /// Tries the host again, if this was read from a file. Returns the new report if the host now
+    /// holds something else: another seccomp filter around this process, for example, which /proc
+    /// does not show.
     pub(crate) fn renewed(&self, helper: &Helper) -> Option<Self> {
         let file = self.kept_in.as_deref()?;
         drop(std::fs::remove_file(file)); // one that cannot be removed is not believed here
@@ -154,8 +155,8 @@ fn some_view() -> View {
     View { base, staged: None, caches: Vec::new(), before: None, upper: None, max: 1 << 20 }
 }
 
-/// Whether a PID namespace may be asked for a number of its own. Where it has none, root would set that
-/// of the host.
+/// Returns true if a PID namespace may have a `kernel.pid_max` of its own. Where it has none, root
+/// would set that of the host.
 fn may_try_pid_max() -> bool {
     let uname = rustix::system::uname();
     let release = uname.release().to_string_lossy();
@@ -165,8 +166,8 @@ fn may_try_pid_max() -> bool {
         && Path::new(PID_MAX).exists()
 }
 
-/// What would give tier N where it could not be entered: what is known to stand in the way, as the
-/// kernel tells it.
+/// Returns the remedy for a tier N that could not be entered: the known cause that blocks it, from
+/// the kernel's settings.
 fn remedy(missing: &Missing) -> Option<String> {
     if missing.step == inside::MOUNTS_PROC {
         return Some(
@@ -206,14 +207,14 @@ fn remedy(missing: &Missing) -> Option<String> {
     })
 }
 
-/// What allows namespaces to be made, or not (user_namespaces(7)); some are of one distribution.
+/// Settings that allow or forbid namespaces (user_namespaces(7)); some are of one distribution.
 const SETTINGS: [&str; 3] = [
     "/proc/sys/user/max_user_namespaces",
     "/proc/sys/kernel/unprivileged_userns_clone",
     "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
 ];
 
-/// What a report depends on and what can change under it.
+/// Returns all that a report depends on and that can change under it.
 fn holds_for(helper: &Helper) -> io::Result<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
     // The profile of a security module, where there is one.
@@ -240,7 +241,7 @@ fn holds_for(helper: &Helper) -> io::Result<String> {
     ))
 }
 
-/// Reads a kept report, where nobody else can have written it.
+/// Reads a kept report, if no other user can have written it.
 fn read(file: &Path) -> Option<Kept> {
     let no_follow = libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(no_follow).open(file).ok()?;

@@ -1,4 +1,4 @@
-//! Which program the sandbox is made by, and which program a command means.
+//! Program that makes the sandbox, and the program that a command names.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ impl Helper {
     }
 }
 
-/// Why a command names no program that can be run.
+/// Reason why a command names no program that can be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoProgram {
     /// Nothing is at its path.
@@ -36,7 +36,7 @@ pub enum NoProgram {
     /// A directory is.
     #[error("it is a directory")]
     Directory,
-    /// It lacks the permission.
+    /// The file lacks the permission.
     #[error("it is not executable")]
     NotExecutable,
     /// No directory has a program of that name.

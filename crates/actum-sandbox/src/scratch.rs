@@ -149,8 +149,8 @@ fn is_unique_name(name: &str) -> bool {
     digits.len() == DIGITS && digits.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Gives us all permissions of the directories at and below `directory`. Each is held while its permissions change, and so
-/// is never another one that a link leads to.
+/// Grants us all permissions of the directories at and below `directory`. Each is held while its
+/// permissions change, and so is never another one that a link leads to.
 fn make_removable(directory: &Path) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let held = open(directory, flags, Mode::empty())?;

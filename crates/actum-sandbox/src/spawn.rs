@@ -192,7 +192,7 @@ impl Files {
 /// times a second, so this takes four milliseconds at most.
 fn wait_for_stamps_after(time: Timespec) {
     let stamp = || clock_gettime(ClockId::RealtimeCoarse);
-    // A clock that is set back meanwhile must not keep anyone waiting.
+    // A clock that is set back meanwhile must not block the start.
     for _ in 0..STAMP_WAITS_MAX {
         let stamp = stamp();
         if (stamp.tv_sec, stamp.tv_nsec) > (time.tv_sec, time.tv_nsec) {
@@ -202,9 +202,9 @@ fn wait_for_stamps_after(time: Timespec) {
     }
 }
 
-/// How long is waited before the clock is looked at again.
+/// Pause before the clock is read again.
 const STAMP_WAIT: Duration = Duration::from_micros(250);
-/// How often it is looked at.
+/// Number of times that it is read.
 const STAMP_WAITS_MAX: u32 = 100;
 
 /// The scratch directory as the command sees it.

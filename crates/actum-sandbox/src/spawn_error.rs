@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::host::Missing;
 
-/// Why nothing was started.
+/// Reason why nothing was started.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
     /// A command is an absolute path and its arguments.
@@ -23,9 +23,9 @@ pub enum SpawnError {
     /// The command could not be executed.
     #[error("cannot run the command: {missing}; nothing was started")]
     Command {
-        /// What was tried.
+        /// Failed step.
         missing: Missing,
-        /// Why, as execve(2) told it.
+        /// Error number of execve(2).
         errno: Option<i32>,
     },
     /// The helper could not be started, or did not say anything sensible.

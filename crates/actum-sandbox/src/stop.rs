@@ -1,4 +1,4 @@
-//! What asks for a command to be ended.
+//! Request to end a command.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -18,10 +18,9 @@ impl Stop {
         Self(Arc::new(descriptor))
     }
 
-    /// Whether it asks for that now.
+    /// Returns true if the request is made now.
     ///
-    /// # Errors
-    /// What the kernel says.
+    /// # Errors That of the kernel.
     pub fn is_asked_for(&self) -> io::Result<bool> {
         is_any_ready(&mut [self.end()])
     }

@@ -1,5 +1,5 @@
-//! A terminal of its own for a command that talks with a person: what is typed at ours goes to it, and what it
-//! writes comes back (pty(7)).
+//! Terminal of its own for an interactive command: input typed at ours goes to it, and its output
+//! comes back (pty(7)).
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -11,7 +11,7 @@ use rustix::termios::{
     OptionalActions, Termios, Winsize, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
 };
 
-/// How long it may take until the command learns that our terminal got another size.
+/// Delay until the command learns that our terminal got another size.
 pub(crate) const SIZE_STEP: Duration = Duration::from_millis(100);
 
 /// Our side of the command's terminal. While it lives, our own passes on each key as it is pressed.
@@ -49,7 +49,7 @@ impl Terminal {
         Ok(fcntl_dupfd_cloexec(&self.ours, 0)?)
     }
 
-    /// Gives the command's terminal the size that ours has now.
+    /// Sets the size of the command's terminal to the present size of ours.
     pub(crate) fn follow_size(&mut self) {
         let Ok(size) = tcgetwinsize(io::stdin()) else { return };
         let known = (self.size.ws_row, self.size.ws_col);
@@ -61,7 +61,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // A terminal that is gone is as nobody wants it any more.
+        // A terminal that is gone needs no reset.
         tcsetattr(io::stdin(), OptionalActions::Now, &self.before).unwrap_or_default();
     }
 }

@@ -17,9 +17,9 @@ use crate::stop::Stop;
 
 pub use crate::job::{Answer, Job};
 
-/// How often cancellation is looked for, at least.
+/// Interval between two checks for cancellation, at most.
 const TICK: Duration = Duration::from_millis(10);
-/// How long a worker that has answered may take to end.
+/// Time in which a worker that has answered must end.
 const END_MAX: Duration = Duration::from_secs(1);
 
 /// End of a worker without an answer.
@@ -31,10 +31,10 @@ pub enum WorkerError {
     /// Its time was over; it was killed.
     #[error("its time was over")]
     Late,
-    /// It grew the file beyond its limit, for which the kernel ended it.
+    /// The worker grew the file beyond its limit, for which the kernel ended it.
     #[error("it exceeded the size of the file")]
     OverSize,
-    /// It ended, or was ended, without an answer.
+    /// The worker ended, or was ended, without an answer.
     #[error("it ended without an answer{}", match signal {
         Some(signal) => format!(" (signal {signal})"),
         None => String::new(),
@@ -83,10 +83,10 @@ impl Worker {
         self.process.0.id()
     }
 
-    /// Gives it its job, and waits until it has ended. When this returns no process can write to `staged` any more.
+    /// Sends the job to the worker, and waits until it has ended. When this returns no process can
+    /// write to `staged`.
     ///
-    /// # Errors
-    /// [`WorkerError`]
+    /// # Errors [`WorkerError`]
     pub fn run(
         mut self,
         job: &Job,
@@ -137,7 +137,7 @@ impl Worker {
         }
     }
 
-    /// It ends without being killed, as after an answer.
+    /// Waits for the worker to end without being killed, as after an answer.
     fn ends_soon(&mut self) -> Result<bool, WorkerError> {
         let failed = |source| WorkerError::System { doing: "wait for the worker", source };
         let until = Instant::now() + END_MAX;

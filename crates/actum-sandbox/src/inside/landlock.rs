@@ -1,4 +1,4 @@
-//! What Landlock holds: the files of the policy, and in tier L signals and sockets as well.
+//! Landlock rules: for the files of the policy, and in tier L for signals and sockets as well.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use super::declared::{self, Found};
 use super::{Result, Trying};
 use crate::policy::{SandboxPolicy, Tier};
 
-/// What of /proc a command of tier L may read, besides its own directory. The rest tells of other processes of the host, their
-/// command lines among it; in tier N there are none.
+/// Files of /proc that a command of tier L may read, besides its own directory. The rest shows
+/// other processes of the host, their command lines among it; in tier N there is no other process.
 const PROC_OF_THE_HOST: [&str; 8] = [
     "/proc/cpuinfo",
     "/proc/filesystems",
@@ -38,8 +38,8 @@ struct Rights {
     file_only: BitFlags<AccessFs>,
 }
 
-/// Gives up all rights to files but those of the policy. `abi` is what the kernel offers; all that we
-/// know it can refuse is refused, or nothing is run.
+/// Drops all rights to files except those of the policy. `abi` is what the kernel offers. All that
+/// we know it can refuse is refused, or nothing is run.
 pub(super) fn confine(
     policy: &SandboxPolicy,
     tier: Tier,
@@ -115,7 +115,8 @@ fn declared_rules<'a>(
     read.chain(execute).chain(write).collect()
 }
 
-/// Adds rules for a path and what is below it, but for the content of what is hidden there: names can be listed.
+/// Adds rules for a path and all below, except for the content of hidden paths there: names can be
+/// listed.
 fn allow_around(
     mut rules: RulesetCreated,
     (path, access): (&Path, BitFlags<AccessFs>),

@@ -60,7 +60,7 @@ pub(super) fn enter(channel: &Channel, net: Net) -> Result<Option<OwnedFd>> {
     }
 }
 
-/// What the kernel's answer to unshare(2) means where its own words mislead.
+/// Replaces an answer of unshare(2) whose own words mislead.
 fn why(error: io::Error) -> io::Error {
     if error.raw_os_error() == Some(libc::ENOSPC) {
         return io::Error::other("no more of them are allowed (`user.max_user_namespaces`)");
@@ -83,7 +83,7 @@ pub(super) fn limit_processes(pid_max: u64) -> Result<()> {
 /// Waits for the end of the first process, with which all others end. Where the supervisor says no
 /// more, or is gone, the first process ends them; where it does not, it is ended itself.
 pub(super) fn wait_outside(channel: &Channel, init: &OwnedFd) -> io::Result<()> {
-    /// What the first process has to end all others and to tell what they used, in milliseconds.
+    /// Time in which the first process must end all others and report their usage, in milliseconds.
     const GRACE: i64 = 2000;
     let mut supervised = true;
     loop {

@@ -26,15 +26,15 @@ use crate::plan::{OUR_PROCESSES, Plan};
 use crate::policy::{Stdin, Tier};
 use crate::sys;
 
-/// What is executed.
+/// Arguments of execve(2).
 pub(super) struct Words {
     program: CString,
     arguments: Vec<CString>,
     variables: Vec<CString>,
 }
 
-/// Gives up all that the command must not have. Gives what to execute: nothing where the sandbox was only
-/// to be tried.
+/// Drops all rights that the command must not have. Returns what to execute: nothing if the sandbox
+/// was only to be tried.
 pub(super) fn confine(start: &Start, stdio: &[OwnedFd]) -> Result<Option<Words>> {
     let policy = &start.plan.policy;
     let in_force = &start.plan.in_force;
@@ -95,7 +95,7 @@ pub(super) fn execute(start: &Start, words: &Option<Words>) -> HelperMessage {
     HelperMessage::NotExecuted(missing, error.raw_os_error())
 }
 
-/// What the kernel's answer to execve(2) means where its own words tell little.
+/// Replaces an answer of execve(2) whose own words say little.
 fn why(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::ENOEXEC) => {
@@ -141,7 +141,7 @@ fn limit(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Gives up all capabilities, and the way to any: no program it starts gets more than it has.
+/// Drops all capabilities, and the way to any: no program it starts gets more than it has.
 pub(super) fn give_up_capabilities() -> Result<()> {
     let doing = || "give up capabilities".to_owned();
     clear_ambient_capability_set().trying(doing)?;

@@ -21,7 +21,7 @@ use crate::outcome::{Ended, Usage, Violation};
 use crate::plan::{InForce, Plan};
 use crate::sys;
 
-/// How often it looks.
+/// Interval between two looks.
 const EVERY: Duration = Duration::from_millis(10);
 
 /// Keeps a command that was started until all is over.
@@ -36,9 +36,9 @@ pub(super) struct Reaper<'a> {
     most: Usage,
 }
 
-/// Why the watch over a command was over.
+/// Result of a finished watch over a command.
 struct Watched {
-    /// Whether the supervisor still waits for the command.
+    /// True if the supervisor still waits for the command.
     wanted: bool,
     violated: Option<Violation>,
 }
@@ -112,7 +112,7 @@ impl<'a> Reaper<'a> {
         Ok(supervisor.revents().is_empty())
     }
 
-    /// Takes in all that have ended. Gives whether any are left.
+    /// Reaps all processes that have ended. Returns true if any are left.
     fn reap(&mut self) -> io::Result<bool> {
         loop {
             match wait(WaitOptions::NOHANG) {
@@ -129,7 +129,7 @@ impl<'a> Reaper<'a> {
         }
     }
 
-    /// What it was ended for, if it is to be.
+    /// Returns the violation for which the command is to be ended, if there is one.
     fn look(&mut self) -> io::Result<Option<Violation>> {
         let memory_max = self.limits.of(Resource::Memory).max;
         if self.elapsed() >= self.limits.of(Resource::Wall).max {
@@ -157,7 +157,7 @@ impl<'a> Reaper<'a> {
         most.processes = most.processes.max(now.processes);
     }
 
-    /// The first limit that was gone over, but for that of time.
+    /// Returns the first exceeded limit, except for that of time.
     fn over(&self) -> Option<Violation> {
         let used = [
             (Resource::Cpu, self.most.cpu),
@@ -185,7 +185,7 @@ impl<'a> Reaper<'a> {
                     }
                 }
             }
-            // They end in their own time; whoever is left then is ended again.
+            // They end in their own time; any process that is left then is ended again.
             std::thread::sleep(Duration::from_micros(200));
         }
         Ok(())
@@ -196,7 +196,8 @@ impl<'a> Reaper<'a> {
     fn end(&mut self, process: Pid) -> io::Result<()> {
         let held = match pidfd_open(process, PidfdFlags::empty()) {
             Ok(held) => held,
-            // It ended, or is just being made or taken away: kernels answer each of these. Whoever is left is met again.
+            // It ended, or is just being made or removed: kernels answer each of these. A process
+            // that is left is met again.
             Err(Errno::SRCH | Errno::NOENT | Errno::INVAL) => return Ok(()),
             Err(error) => return Err(error.into()),
         };

@@ -27,17 +27,18 @@ const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 const NO_SET_ID: u64 = libc::MOUNT_ATTR_NOSUID;
 const NO_DEVICES: u64 = libc::MOUNT_ATTR_NODEV;
 
-/// Where the new root is mounted before it becomes the root. In a mount namespace of our own that
-/// hides nothing from anybody else.
+/// Mount point of the new root before it becomes the root. In a mount namespace of our own it hides
+/// nothing from other processes.
 pub(super) const NEW_ROOT: &str = "/tmp";
-/// How large what is written into the root itself may become: directories and links on the way to
-/// what was declared.
+/// Limit of what is written into the root itself: directories and links on the way to the declared
+/// paths.
 const ROOT_SIZE: &CStr = c"size=1m,nr_inodes=4096,mode=0755";
-/// How large the empty directory over a hidden one is: a page, the least.
+/// Size of the empty directory over a hidden one: a page, the least.
 const HIDDEN_SIZE: u64 = 4096;
-/// What stands for a hidden file: a device, which cannot be opened where it is mounted without devices.
+/// Stand-in for a hidden file: a device, which cannot be opened where it is mounted without
+/// devices.
 const UNOPENED: &str = "/dev/null";
-/// What programs expect in `/dev` besides the devices.
+/// Links that programs expect in `/dev` besides the devices.
 const DEVICE_LINKS: [(&str, &str); 4] = [
     ("/proc/self/fd", "dev/fd"),
     ("/proc/self/fd/0", "dev/stdin"),
@@ -56,9 +57,10 @@ struct NewRoot {
 struct Placed<'a> {
     path: &'a Path,
     what: What,
-    /// Whether another tree holds its path: nothing is made there then, since that tree is the host's.
+    /// True if another tree holds its path: nothing is made there then, since that tree is the
+    /// host's.
     is_nested: bool,
-    /// Whether it is a view or in one, where files are other files than those of the host.
+    /// True if it is a view or in one, where files are other files than those of the host.
     in_view: bool,
 }
 
@@ -215,7 +217,7 @@ impl NewRoot {
         move_mount(tree.as_fd(), "", &target, "", flags).trying(doing)
     }
 
-    /// Makes the directories that lead to `path`, as far as they are not there.
+    /// Makes the missing directories that lead to `path`.
     fn make_directories(&mut self, path: &Path) -> Result<()> {
         let mut made = PathBuf::new();
         for component in path.components() {

@@ -25,7 +25,7 @@ pub(super) struct Opened {
 
 /// A view that was made.
 pub(super) struct Laid {
-    /// What the command sees, mounted nowhere yet.
+    /// Tree that the command sees, mounted nowhere yet.
     pub(super) tree: OwnedFd,
     /// The layer that takes what it changes.
     pub(super) captures: OwnedFd,

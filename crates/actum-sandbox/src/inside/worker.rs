@@ -103,7 +103,7 @@ fn confine(job: &Job) -> io::Result<()> {
     ];
     for (resource, max) in limits {
         let Some(max) = max else { continue };
-        // Whoever starts the program may have less already, and less it stays.
+        // The program may have been started with less already, and less it stays.
         let max = getrlimit(resource).maximum.map_or(max, |hard| max.min(hard));
         setrlimit(resource, Rlimit { current: Some(max), maximum: Some(max) })?;
     }
