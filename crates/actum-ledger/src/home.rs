@@ -75,7 +75,8 @@ impl LedgerHome {
 
     /// Opens the home for reading: nothing is made or written, and a missing one is `None`.
     ///
-    /// # Errors [`HomeError`].
+    /// # Errors
+    /// [`HomeError`].
     pub fn open_existing(path: &Path) -> Result<Option<Self>, HomeError> {
         Ok(Directory::open(&plain(path)?)?.map(|root| Self { root: Arc::new(root) }))
     }
@@ -101,7 +102,8 @@ impl LedgerHome {
 
     /// Opens the home of a tenant, if it exists.
     ///
-    /// # Errors [`HomeError`].
+    /// # Errors
+    /// [`HomeError`].
     pub fn existing_tenant(&self, tenant: &TenantId) -> Result<Option<TenantHome>, HomeError> {
         let Some(tenants) = self.root.directory(TENANTS)? else { return Ok(None) };
         let directory = tenants.directory(tenant.as_str())?;

@@ -25,9 +25,10 @@ pub trait Inputs: Send + Sync {
     /// [`LedgerError`]; nothing is kept then.
     fn keep(&self, plan: RunId, bytes: &[u8]) -> Result<(), LedgerError>;
 
-    /// Reads the request of a plan. `None` if there is none. The caller compares the digest.
+    /// Reads the request of a plan. `None` if it is missing. The caller compares the digest.
     ///
-    /// # Errors [`LedgerError`] if it cannot be read.
+    /// # Errors
+    /// [`LedgerError`] if it cannot be read.
     fn read(&self, plan: RunId) -> Result<Option<Vec<u8>>, LedgerError>;
 
     /// Removes the request of a plan, if there is one.

@@ -110,7 +110,8 @@ impl Keys {
     /// Opens the keys. In a home without keys, one is made for results and one for checkpoints; of
     /// several processes at once, only one makes them.
     ///
-    /// # Errors [`KeyError`]. An unusable private key is reported by [`Keys::signer`].
+    /// # Errors
+    /// [`KeyError`]. An unusable private key is reported by [`Keys::signer`].
     pub fn open(home: &LedgerHome, now: Timestamp) -> Result<Self, KeyError> {
         drop(home.settled()?);
         if let Some(keys) = Self::open_existing(home)? {
@@ -125,7 +126,8 @@ impl Keys {
 
     /// Opens the keys for reading: nothing is made, and a home without keys is `None`.
     ///
-    /// # Errors [`KeyError`].
+    /// # Errors
+    /// [`KeyError`].
     pub fn open_existing(home: &LedgerHome) -> Result<Option<Self>, KeyError> {
         let Some(directory) = home.root().directory(DIRECTORY)? else { return Ok(None) };
         let keyring = read_keyring(&directory)?;
@@ -155,8 +157,9 @@ impl Keys {
 
     /// Returns the signer of a passphrase-protected key. It takes about 100 ms.
     ///
-    /// # Errors As [`Keys::signer`]; also if the passphrase is wrong, and if the key is not
-    /// protected by one.
+    /// # Errors
+    /// As [`Keys::signer`]; also if the passphrase is wrong, and if the key is not protected by
+    /// one.
     pub fn unlock(
         &self,
         role: KeyRole,
@@ -170,7 +173,8 @@ impl Keys {
     /// Checks that a role has a usable key, without making or writing anything. A
     /// passphrase-protected key passes, since only the passphrase can show whether it opens.
     ///
-    /// # Errors As [`Keys::signer`].
+    /// # Errors
+    /// As [`Keys::signer`].
     pub fn check(&self, role: KeyRole, now: Timestamp) -> Result<(), KeyError> {
         match self.usable(role, now, None) {
             Err(KeyError::Locked { role, .. }) if private::may_wait(role) => Ok(()),
@@ -203,7 +207,8 @@ impl Keys {
     /// Returns true if the private half of a key is present, sound and without a passphrase. Keys
     /// that were rotated out count: they were made here.
     ///
-    /// # Errors [`KeyError`] if the directory of keys cannot be used.
+    /// # Errors
+    /// [`KeyError`] if the directory of keys cannot be used.
     pub fn holds(&self, id: &KeyId) -> Result<bool, KeyError> {
         let Some(entry) = self.keyring.keys().iter().find(|key| key.id == *id) else {
             return Ok(false);
@@ -256,8 +261,9 @@ impl Keys {
     /// A process that is killed meanwhile leaves either the old state or the new one. The caller
     /// records the change in the ledger.
     ///
-    /// # Errors [`KeyError`]: the clock is before the time of the old key, or others may reach its
-    /// file, or the passphrase is wrong; as with [`Keys::make`], if the role has no key.
+    /// # Errors
+    /// [`KeyError`]: the clock is before the time of the old key, or others may reach its file, or
+    /// the passphrase is wrong; as with [`Keys::make`], if the role has no key.
     pub fn rotate(
         &mut self,
         role: KeyRole,
@@ -301,7 +307,8 @@ impl Keys {
     /// Denies the key of a role that waits to be admitted: it never counts, and its predecessor
     /// stays in force. Returns the denied key.
     ///
-    /// # Errors [`KeyError::NoneWaiting`]; others if the keyring cannot be read or written.
+    /// # Errors
+    /// [`KeyError::NoneWaiting`]; others if the keyring cannot be read or written.
     pub fn deny(&mut self, role: KeyRole, now: Timestamp) -> Result<KeyEntry, KeyError> {
         let (denied, keyring) = self.home.change(|_| {
             let directory = self.directory()?;

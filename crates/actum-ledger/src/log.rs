@@ -131,7 +131,8 @@ pub struct SignedCheckpoint {
 pub trait Log {
     /// Number of entries in the log.
     ///
-    /// # Errors [`LedgerError`], as of everything here, if the store cannot be read.
+    /// # Errors
+    /// [`LedgerError`], as of everything here, if the store cannot be read.
     fn size(&self) -> Result<u64, LedgerError>;
 
     /// One entry.
@@ -143,7 +144,8 @@ pub trait Log {
     /// Returns one existing entry after a comparison with its recorded hash: the owner of the file
     /// of a ledger can change its bytes.
     ///
-    /// # Errors See [`Log::size`]; `Damaged` if it is missing or was changed.
+    /// # Errors
+    /// See [`Log::size`]; `Damaged` if it is missing or was changed.
     fn sound_entry(&self, index: u64) -> Result<Entry, LedgerError> {
         let damaged = |message: &str| LedgerError::entry(index, &message);
         let entry = self.entry(index)?.ok_or_else(|| damaged("it is missing"))?;
@@ -163,7 +165,8 @@ pub trait Log {
 
     /// The hash of a complete subtree.
     ///
-    /// # Errors See [`Log::size`]; `Damaged` if it is missing.
+    /// # Errors
+    /// See [`Log::size`]; `Damaged` if it is missing.
     fn node(&self, node: Node) -> Result<Digest, LedgerError>;
 
     /// A document by its digest; the caller compares.
@@ -174,7 +177,8 @@ pub trait Log {
 
     /// Returns the row of a run.
     ///
-    /// # Errors See [`Log::size`].
+    /// # Errors
+    /// See [`Log::size`].
     fn run(&self, run: RunId) -> Result<Option<RunRow>, LedgerError>;
 
     /// The runs of a workspace that were started and have no end yet, oldest first.
@@ -195,7 +199,8 @@ pub trait Log {
 
     /// Returns the row of a queued plan.
     ///
-    /// # Errors See [`Log::size`].
+    /// # Errors
+    /// See [`Log::size`].
     fn plan(&self, plan: RunId) -> Result<Option<PlanRow>, LedgerError>;
 
     /// The plans of which something can still come, oldest first; also those that have expired.
@@ -293,7 +298,8 @@ pub trait Log {
     /// `SLO_WAIVED` are found at once; for another kind the whole log may be read. Read them with
     /// [`Log::sound_entry`].
     ///
-    /// # Errors See [`Log::size`].
+    /// # Errors
+    /// See [`Log::size`].
     fn newest_of_kind(
         &self,
         kind: EntryKind,
@@ -315,7 +321,8 @@ pub trait Log {
 
     /// Name of the log, from its first entry.
     ///
-    /// # Errors See [`Log::size`].
+    /// # Errors
+    /// See [`Log::size`].
     fn origin(&self) -> Result<String, LedgerError> {
         Ok(self.beginning()?.origin)
     }

@@ -43,7 +43,8 @@ pub struct Known {
 /// Computes a run after the entry `index` with the hash `leaf`, from its state before. `None` if
 /// the entry is about no run.
 ///
-/// # Errors [`Refusal`] if the entry cannot follow.
+/// # Errors
+/// [`Refusal`] if the entry cannot follow.
 pub(crate) fn after(
     before: Option<&Known>,
     facts: &EntryFacts,
@@ -193,14 +194,16 @@ pub trait ProjectionReader {
 
     /// Returns true if a document is stored.
     ///
-    /// # Errors See [`ProjectionReader::known`].
+    /// # Errors
+    /// See [`ProjectionReader::known`].
     fn has_document(&self, digest: &Digest) -> Result<bool, Self::Error>;
 }
 
 impl ProjectionUpdate {
     /// Decides whether the entries of one request can follow a log of `size` entries.
     ///
-    /// # Errors Those of the reader; [`Refusal`] inside, if one of the entries cannot follow.
+    /// # Errors
+    /// Those of the reader; [`Refusal`] inside, if one of the entries cannot follow.
     pub fn of_request<R: ProjectionReader>(
         stored: &R,
         entries: &[Prepared],

@@ -88,7 +88,8 @@ impl SqliteStore {
     /// Opens the ledger in `directory`, which must exist. A missing ledger is made, with the entry
     /// that `first` returns from 64 random bits.
     ///
-    /// # Errors [`LedgerError`]; nothing was changed then.
+    /// # Errors
+    /// [`LedgerError`]; nothing was changed then.
     pub fn open(
         directory: &Path,
         options: SqliteOptions,

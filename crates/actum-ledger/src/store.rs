@@ -64,21 +64,24 @@ pub trait Store: Log + Send {
 
     /// Ends what [`Store::begin_snapshot`] began.
     ///
-    /// # Errors See [`Log::size`]; the store is no longer used then.
+    /// # Errors
+    /// See [`Log::size`]; the store is no longer used then.
     fn end_snapshot(&mut self) -> Result<(), LedgerError> {
         Ok(())
     }
 
     /// Gets ready what the next append will need, while no caller waits for an answer.
     ///
-    /// # Errors See [`Log::size`].
+    /// # Errors
+    /// See [`Log::size`].
     fn warm(&mut self) -> Result<(), LedgerError> {
         Ok(())
     }
 
     /// Does deferred work while no caller waits for an answer.
     ///
-    /// # Errors See [`Log::size`].
+    /// # Errors
+    /// See [`Log::size`].
     fn tidy(&mut self) -> Result<(), LedgerError> {
         Ok(())
     }

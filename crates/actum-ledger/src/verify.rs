@@ -90,7 +90,8 @@ impl Verification {
 /// Verifies a log as it is in `view`, in any store. `checks` verifies the signatures of each
 /// checkpoint, and of entries; `progress` receives the number of entries done.
 ///
-/// # Errors [`LedgerError`] if it cannot be read to the end, as in a damaged database.
+/// # Errors
+/// [`LedgerError`] if it cannot be read to the end, as in a damaged database.
 pub fn verify(
     view: &dyn Snapshot,
     checks: &mut Checks<'_>,
@@ -182,7 +183,8 @@ fn plausible_size(view: &dyn Snapshot, fold: &mut Fold) -> Result<u64, LedgerErr
 /// Tests whether the log as it was when `kept` was signed is the beginning of the present one; if
 /// not, returns the contradiction. The caller has verified the signature.
 ///
-/// # Errors [`LedgerError`] if the log cannot be read.
+/// # Errors
+/// [`LedgerError`] if the log cannot be read.
 pub fn compare(log: &dyn Log, kept: &Checkpoint) -> Result<Result<(), String>, LedgerError> {
     let (origin, size) = (log.origin()?, log.size()?);
     let root = if kept.size <= size { Some(log.frontier(kept.size)?.root()) } else { None };

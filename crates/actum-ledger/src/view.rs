@@ -29,9 +29,10 @@ pub struct LedgerView {
 }
 
 impl LedgerView {
-    /// Opens the log of a tenant. `None` if there is none yet.
+    /// Opens the log of a tenant. `None` if it was not made yet.
     ///
-    /// # Errors [`LedgerError`].
+    /// # Errors
+    /// [`LedgerError`].
     pub fn open(home: &LedgerHome, tenant: &TenantId) -> Result<Option<Self>, LedgerError> {
         match home.existing_tenant(tenant)? {
             Some(directory) => Self::open_directory(directory.path()),
@@ -39,9 +40,10 @@ impl LedgerView {
         }
     }
 
-    /// Opens the log in a directory. `None` if there is none yet.
+    /// Opens the log in a directory. `None` if it was not made yet.
     ///
-    /// # Errors [`LedgerError`].
+    /// # Errors
+    /// [`LedgerError`].
     pub fn open_directory(directory: &Path) -> Result<Option<Self>, LedgerError> {
         Ok(open_snapshot(directory)?.map(|snapshot| Self::new(Box::new(snapshot))))
     }

@@ -105,7 +105,7 @@ impl Channel {
         (&self.0).write_all(&bytes)
     }
 
-    /// Closes the channel for writing, which makes the other end end the command.
+    /// Closes the channel for writing, on which the helper ends the command.
     pub(crate) fn finish(&self) -> io::Result<()> {
         self.0.shutdown(std::net::Shutdown::Write)
     }

@@ -145,7 +145,8 @@ impl Child {
 
     /// Waits until the command and all that it started have ended.
     ///
-    /// # Errors The helper could not be waited for, or was killed by another process.
+    /// # Errors
+    /// The helper could not be waited for, or was killed by another process.
     pub fn wait(self) -> Result<Outcome, WaitError> {
         self.wait_with(|_, _| ControlFlow::Continue(()))
     }
@@ -154,7 +155,8 @@ impl Child {
     /// `sink` breaks off, that output is closed, as it is for a program whose pipe has no reader
     /// left.
     ///
-    /// # Errors As [`Self::wait`].
+    /// # Errors
+    /// As [`Self::wait`].
     pub fn wait_with(
         mut self,
         mut sink: impl FnMut(Output, &[u8]) -> ControlFlow<()>,

@@ -200,7 +200,8 @@ const IOPRIO_WHO_PROCESS: i32 = 1;
 /// Makes the filter of a command of this tier that may use the network so, and that runs as this
 /// user and group. It is made in microseconds, so it is not kept.
 ///
-/// # Errors If there is no filter for this architecture.
+/// # Errors
+/// If there is no filter for this architecture.
 pub(crate) fn filter(
     tier: Tier,
     net: Net,

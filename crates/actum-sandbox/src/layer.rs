@@ -152,8 +152,9 @@ impl Layer {
     /// made come before it, and a deleted entry comes before the directory that held it. A file
     /// that was opened for writing and is as before is left out, unless it is larger than 64 MiB.
     ///
-    /// # Errors [`LayerError`] if something cannot be read, lies too deep, or the base is another
-    /// directory than it was.
+    /// # Errors
+    /// [`LayerError`] if something cannot be read, lies too deep, or the base is another directory
+    /// than it was.
     pub fn changes(&self) -> Result<Vec<Change>> {
         self.check_base()?;
         let mut changes = Vec::from_iter(self.mode_of_base()?);
@@ -205,7 +206,8 @@ impl Layer {
 
     /// Opens a file that the command made or changed.
     ///
-    /// # Errors If it is missing, or is no file.
+    /// # Errors
+    /// If it is missing, or is no file.
     pub fn open(&self, path: &Path) -> Result<File> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
@@ -216,7 +218,8 @@ impl Layer {
     /// Opens a file as it was before the command, with the staged changes: a file that these delete
     /// or replace is not seen, though it is still below.
     ///
-    /// # Errors If it was missing, or was no file.
+    /// # Errors
+    /// If it was missing, or was no file.
     pub fn open_before(&self, path: &Path) -> Result<File> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let mut at = Place { path: PathBuf::new(), depth: 0 };
@@ -247,7 +250,8 @@ impl Layer {
     /// Call it after reading: if false, the bytes that were read are those from when the command
     /// began.
     ///
-    /// # Errors If the file cannot be inspected.
+    /// # Errors
+    /// If the file cannot be inspected.
     pub fn changed_meanwhile(&self, before: &File) -> io::Result<bool> {
         let stat = rustix::fs::fstat(before)?;
         Ok(self.is_since(stat.st_ctime, stat.st_ctime_nsec))

@@ -57,7 +57,7 @@ pub enum Unmet {
     #[error("no sandbox can be made: tier N: {n}; tier L: {l}")]
     AnyTier { n: Missing, l: Missing },
     /// This process lacks descriptors, processes or memory for tier N.
-    #[error("cannot determine whether the host offers tier N: this process lacks resources: {missing}")]
+    #[error("cannot know whether the host offers tier N: this process lacks resources: {missing}")]
     Resources { missing: Missing },
     /// The floor is higher than what can be entered.
     #[error("tier N is demanded: {missing}")]
@@ -109,7 +109,8 @@ fn list(unmet: &[Unmet]) -> String {
 impl SandboxPolicy {
     /// Plans a command of this policy for a host: in the highest tier that it offers.
     ///
-    /// # Errors [`Unsatisfiable`], with all demands that are not met.
+    /// # Errors
+    /// [`Unsatisfiable`], with all demands that are not met.
     pub fn plan(&self, host: &HostReport) -> Result<Plan, Unsatisfiable> {
         self.check()?;
         // Tier L is nothing without Landlock, whatever a report says.

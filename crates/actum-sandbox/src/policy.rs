@@ -224,7 +224,8 @@ impl SandboxPolicy {
 
     /// Checks the policy for contradictions, whatever the host is.
     ///
-    /// # Errors The first [`PolicyError`] in the order of the fields.
+    /// # Errors
+    /// The first [`PolicyError`] in the order of the fields.
     pub fn check(&self) -> Result<(), PolicyError> {
         let lists = [
             ("read", &self.read),

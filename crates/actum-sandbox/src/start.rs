@@ -24,7 +24,8 @@ impl SandboxPolicy {
     /// Plans and starts a command. If the sandbox cannot be made as a kept report of the host
     /// states, the host is probed again, and the command planned by the new report.
     ///
-    /// # Errors [`StartError`]; nothing was started then.
+    /// # Errors
+    /// [`StartError`]; nothing was started then.
     pub fn start(
         &self,
         host: &HostReport,

@@ -20,7 +20,8 @@ impl Stop {
 
     /// Returns true if the request is made now.
     ///
-    /// # Errors That of the kernel.
+    /// # Errors
+    /// That of the kernel.
     pub fn is_asked_for(&self) -> io::Result<bool> {
         is_any_ready(&mut [self.end()])
     }

@@ -56,9 +56,10 @@ pub(crate) fn spawn_sharing_memory<F: FnMut()>(run: &mut F) -> io::Result<Pid> {
 
 /// Takes over a descriptor that the parent process left open for writing, under another number.
 ///
-/// # Errors EBADF if the number is that of no descriptor, of one that this program opened itself,
-/// or of one that cannot be written to. Its own descriptors are closed on execution, and inherited
-/// ones cannot be.
+/// # Errors
+/// EBADF if the number is that of no descriptor, of one that this program opened itself, or of one
+/// that cannot be written to. Its own descriptors are closed on execution, and inherited ones
+/// cannot be.
 pub fn inherited_for_writing(number: RawFd) -> io::Result<OwnedFd> {
     let asked = |command: libc::c_int, argument: libc::c_int| {
         // SAFETY: takes and gives numbers; a descriptor is looked at or given another number, and none is closed.

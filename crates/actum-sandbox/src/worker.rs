@@ -86,7 +86,8 @@ impl Worker {
     /// Sends the job to the worker, and waits until it has ended. When this returns no process can
     /// write to `staged`.
     ///
-    /// # Errors [`WorkerError`]
+    /// # Errors
+    /// [`WorkerError`]
     pub fn run(
         mut self,
         job: &Job,

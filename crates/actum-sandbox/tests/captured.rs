@@ -1,5 +1,5 @@
-//! What a command did in a view, whatever it did: the changes that are told lead from the directory to
-//! what the command saw in the end.
+//! Changes of a command in a view, whatever it did: the reported changes lead from the directory to
+//! the final state that the command saw.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -52,7 +52,7 @@ fn tree(root: &Path) -> Tree {
     found
 }
 
-/// The tree with the changes made to it. Each must begin at what is there.
+/// The tree with the changes made to it. Each must begin at the current content.
 fn changed(mut tree: Tree, changes: &[Change], layer: &Layer) -> Tree {
     for Change { path, before, after, is_disturbed } in changes {
         assert!(!is_disturbed, "nobody else was there: {}", path.display());
@@ -135,7 +135,7 @@ fn grounds() -> Grounds {
     Grounds { _directory: directory, base, out, staged }
 }
 
-/// What a command does to paths of which few exist at first.
+/// Step of a command on paths of which few exist at first.
 fn step() -> impl Strategy<Value = String> {
     let path = || {
         let name = prop_oneof![Just("a"), Just("b"), Just("c"), Just("w"), Just("x"), Just("l")];
@@ -255,7 +255,7 @@ fn the_base_can_be_seen_beside_the_view_as_it_is_and_only_to_read() {
     let mut old = String::new();
     captured.open_before(Path::new("w")).unwrap().read_to_string(&mut old).unwrap();
     assert_eq!(old, "staged\n");
-    // What is staged as gone was not there, though it is still in the base.
+    // A file that is staged as gone is missing, though it is still in the base.
     for gone in ["a/x", "a/b/y", "none", "w/x"] {
         assert!(captured.open_before(Path::new(gone)).is_err(), "{gone}");
     }

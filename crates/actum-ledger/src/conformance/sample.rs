@@ -174,7 +174,8 @@ impl SampleRun {
 
     /// The `PLAN_QUEUED` of the same change as a plan that waits for an approver.
     ///
-    /// # Errors See [`SampleRun::started`].
+    /// # Errors
+    /// See [`SampleRun::started`].
     pub fn queued(&self) -> Result<NewEntry, CanonicalError> {
         let body = canonical::to_vec(&PlanQueued {
             format: PlanQueued::FORMAT.to_owned(),

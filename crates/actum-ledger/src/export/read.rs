@@ -27,7 +27,8 @@ const WAITING_MAX: usize = 256;
 /// Verifies an export as [`verify`](crate::verify::verify) does, except for what only a database
 /// has. The first wrong line ends it, since the lines behind rest on it.
 ///
-/// # Errors `Read` if the file cannot be read.
+/// # Errors
+/// `Read` if the file cannot be read.
 pub fn verify(
     from: &mut dyn BufRead,
     checks: &mut Checks<'_>,

@@ -97,7 +97,8 @@ impl Marks {
     /// Takes the abandoned activities of a workspace, one after the other. Locks each; skips those
     /// that another process has locked.
     ///
-    /// # Errors [`HomeError`]
+    /// # Errors
+    /// [`HomeError`]
     pub fn abandoned(
         &self,
         doing: Activity,
@@ -110,7 +111,8 @@ impl Marks {
     /// out, since the turn is held. A process that only looks at one holds it for a moment, which
     /// is waited for, two seconds at most.
     ///
-    /// # Errors [`HomeError`]
+    /// # Errors
+    /// [`HomeError`]
     pub fn abandoned_tasks(
         &self,
         _turn: &TaskTurn,
@@ -183,14 +185,16 @@ impl UnderWay {
     /// Stores the notes that another process needs to end it, and replaces the notes before. Until
     /// they are made durable, a stop of the machine can leave any bytes in their place.
     ///
-    /// # Errors [`HomeError`]; the notes before are still stored.
+    /// # Errors
+    /// [`HomeError`]; the notes before are still stored.
     pub fn note(&self, notes: &[u8]) -> Result<(), HomeError> {
         self.directory.replace_for_now(&self.notes(), notes)
     }
 
     /// Stores the notes durably: at any time either these are there or the notes before.
     ///
-    /// # Errors [`HomeError`]
+    /// # Errors
+    /// [`HomeError`]
     pub fn note_durably(&self, notes: &[u8]) -> Result<(), HomeError> {
         self.directory.replace(&self.notes(), notes)
     }
@@ -213,7 +217,8 @@ impl UnderWay {
 
     /// Returns the last notes.
     ///
-    /// # Errors [`HomeError`]
+    /// # Errors
+    /// [`HomeError`]
     pub fn noted(&self) -> Result<Option<Vec<u8>>, HomeError> {
         let noted = self.directory.read(&self.notes(), NOTES_BYTES_MAX)?;
         Ok(noted.map(|mut bytes| std::mem::take(&mut *bytes)))

@@ -24,7 +24,8 @@ impl LedgerHome {
     /// entry that is made before the keys. Those count only beside the lock, which is made first
     /// and must have its form. An empty or missing directory has no such entry.
     ///
-    /// # Errors Those of the system.
+    /// # Errors
+    /// Those of the system.
     pub fn foreign_entry(directory: &Path) -> io::Result<Option<PathBuf>> {
         let entries = match std::fs::read_dir(directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

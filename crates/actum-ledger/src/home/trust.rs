@@ -84,7 +84,8 @@ impl LedgerHome {
 
     /// Removes the trust in the policy of the workspace at `root`.
     ///
-    /// # Errors [`HomeError`].
+    /// # Errors
+    /// [`HomeError`].
     pub fn distrust(&self, root: &Path) -> Result<(), HomeError> {
         let Some(directory) = self.root().directory(TRUSTED)? else { return Ok(()) };
         self.change(|_| {

@@ -8,7 +8,8 @@ use crate::error::Refusal;
 /// Checks an `ALERT_SEEN`, where `leaf` is the hash of the entry that it names, if that raised an
 /// alert. An alert may be seen more than once.
 ///
-/// # Errors [`Refusal`] if it names another entry.
+/// # Errors
+/// [`Refusal`] if it names another entry.
 pub(crate) fn follows(leaf: Option<Digest>, facts: &EntryFacts) -> Result<(), Refusal> {
     match facts.follows {
         Some((_, named)) if leaf == Some(named) => Ok(()),

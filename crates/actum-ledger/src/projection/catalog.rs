@@ -8,7 +8,8 @@ use crate::error::Refusal;
 /// Checks that a change of the catalog follows `newest`, which is the last one, or the beginning of
 /// a log without one. So a signed change is appended once, and cannot be replayed.
 ///
-/// # Errors [`Refusal`] if it follows another entry.
+/// # Errors
+/// [`Refusal`] if it follows another entry.
 pub(crate) fn follows(newest: Option<(u64, Digest)>, facts: &EntryFacts) -> Result<(), Refusal> {
     match (facts.follows, newest) {
         (follows, newest) if follows == newest => Ok(()),

@@ -17,7 +17,8 @@ pub struct KnownFileTask {
 
 /// Computes a file task after the entry `index` with the hash `leaf`, which does `event` with it.
 ///
-/// # Errors [`Refusal`] if the entry cannot follow.
+/// # Errors
+/// [`Refusal`] if the entry cannot follow.
 pub(crate) fn after(
     before: Option<&KnownFileTask>,
     event: &FileTaskEvent,

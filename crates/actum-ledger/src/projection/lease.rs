@@ -11,7 +11,8 @@ use crate::log::LeaseRow;
 /// Computes the rows of the blocks that the entry `index` is about. `known` reads the row of a
 /// block as it was before.
 ///
-/// # Errors Those of `known`; [`Refusal`] inside, if the entry cannot follow.
+/// # Errors
+/// Those of `known`; [`Refusal`] inside, if the entry cannot follow.
 pub(crate) fn after<E>(
     event: &LeaseEvent,
     index: u64,

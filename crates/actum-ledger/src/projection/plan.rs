@@ -23,7 +23,8 @@ pub struct KnownPlan {
 /// Computes a plan after the entry `index` with the hash `leaf`, from its state before. `None` if
 /// the entry is about no plan.
 ///
-/// # Errors [`Refusal`] if the entry cannot follow.
+/// # Errors
+/// [`Refusal`] if the entry cannot follow.
 pub(crate) fn after(
     before: Option<&KnownPlan>,
     facts: &EntryFacts,

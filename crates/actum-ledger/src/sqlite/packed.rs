@@ -72,7 +72,8 @@ impl Unpacker {
 
     /// Unpacks into new bytes.
     ///
-    /// # Errors See [`Unpacker::unpack`].
+    /// # Errors
+    /// See [`Unpacker::unpack`].
     pub(super) fn unpacked(stored: &[u8]) -> io::Result<Vec<u8>> {
         let mut unpacker = Self::default();
         if !stored.starts_with(&MAGIC) {

@@ -14,8 +14,8 @@ use crate::projection::agent::{self, AgentProjection};
 use crate::projection::{self, Known, KnownFileTask, KnownPlan};
 use crate::snapshot::Projection;
 
-/// Limit of how much older an entry may be than the one before it, in microseconds: an entry is
-/// dated before its turn comes, so it is older by the longest wait.
+/// Limit of how much older an entry may be than the one before it, in microseconds. An entry is
+/// dated before its turn comes, so the limit is the longest wait.
 const STEP_MICROS: i64 = 60_000_000;
 
 /// All that follows from the entries so far. It grows with the runs, by about 250 bytes each, and with the steps of the agent

@@ -62,8 +62,9 @@ impl Processes {
     /// Runs before anything of the command. On a kernel that does not report what is read here,
     /// every process would seem to use nothing.
     ///
-    /// # Errors The kernel was built without CONFIG_TASK_IO_ACCOUNTING or, which only descendants
-    /// need, CONFIG_PROC_CHILDREN.
+    /// # Errors
+    /// The kernel was built without CONFIG_TASK_IO_ACCOUNTING or, which only descendants need,
+    /// CONFIG_PROC_CHILDREN.
     pub(super) fn new(kin: Kin) -> Result<Self> {
         let mut processes =
             Self { kin, us: getpid(), text: Vec::new(), before: (0, 0), hidden: BTreeMap::new() };

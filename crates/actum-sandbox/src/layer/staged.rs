@@ -56,7 +56,8 @@ impl StagedLayer {
 
     /// Stages a file with its content and mode, in place of any existing entry.
     ///
-    /// # Errors [`LayerError`]
+    /// # Errors
+    /// [`LayerError`]
     pub fn file(&self, path: &Path, mut content: impl Read, mode: u32) -> Result<()> {
         let (parent, name) = self.parent(path)?;
         self.clear(&parent, name, path)?;
@@ -70,7 +71,8 @@ impl StagedLayer {
     /// Stages a new, empty directory, in place of any existing entry. Nothing of the base shows
     /// through.
     ///
-    /// # Errors [`LayerError`]
+    /// # Errors
+    /// [`LayerError`]
     pub fn directory(&self, path: &Path, mode: u32) -> Result<()> {
         let (parent, name) = self.parent(path)?;
         self.clear(&parent, name, path)?;

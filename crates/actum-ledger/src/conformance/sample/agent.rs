@@ -68,7 +68,8 @@ impl SampleStep {
 
     /// An `AGENT_ACCESS_DECIDED`.
     ///
-    /// # Errors Those of canonical JSON; `Unwritable` if one of the names is not a name.
+    /// # Errors
+    /// Those of canonical JSON; `Unwritable` if one of the names is not a name.
     pub fn access(&self, outcome: AccessOutcome) -> Result<NewEntry, CanonicalError> {
         let body = canonical::to_vec(&AgentAccessDecided {
             format: AgentAccessDecided::FORMAT.to_owned(),
