@@ -20,7 +20,7 @@ const CHANGED_ROWS: c_int = 1;
 /// `DUCKDB_RESULT_TYPE_QUERY_RESULT`
 const QUERY_RESULT: c_int = 3;
 
-/// Time between two interrupts of a statement that goes on.
+/// Time between two interrupts of a statement that continues.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 type Handle = *mut c_void;
@@ -386,7 +386,7 @@ impl Prepared<'_> {
         }
     }
 
-    /// Gives the parameter with this index a value; returns whether DuckDB takes it.
+    /// Sets the parameter with this index to a value; returns whether DuckDB takes it.
     pub(crate) fn bind(&self, index: usize, value: &Parameter) -> bool {
         let f = self.connection.functions();
         let Ok(index) = u64::try_from(index) else { return false };

@@ -19,11 +19,11 @@ use crate::library::{TestedLibrary, digest};
 pub struct Installed {
     /// Version of DuckDB.
     pub version: &'static str,
-    /// Where it is.
+    /// Path of the library.
     pub path: PathBuf,
     /// Its SHA-256.
     pub sha256: Digest,
-    /// It was there before, and nothing was done.
+    /// The library was present before, and nothing was done.
     pub was_there: bool,
 }
 
@@ -47,7 +47,7 @@ pub enum InstallError {
     /// The package holds no library, or another one than was tested.
     #[error("the package is not the one that was tested: {why}")]
     Package {
-        /// What is wrong.
+        /// Description of the problem.
         why: String,
     },
     /// The system failed.
@@ -140,8 +140,9 @@ fn fetch(tested: &TestedLibrary, directory: &Path, python: &Path) -> Result<Path
     library.ok_or_else(|| InstallError::Package { why: "it holds no library".to_owned() })
 }
 
-/// Makes the symbols of Python weak. The library is one for Python, and needs nothing of it as long as no Python calls it; a weak
-/// symbol that is not there is null and does not keep it from being loaded (elf(5)).
+/// Makes the symbols of Python weak. The library is one for Python, and needs nothing of it unless
+/// Python calls it. A missing weak symbol is null and does not keep the library from being loaded
+/// (elf(5)).
 fn weaken(bytes: &mut [u8]) -> Result<(), String> {
     let size = size_of::<Sym64<Little>>();
     let mut weakened = Vec::new();

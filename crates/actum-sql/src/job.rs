@@ -1,4 +1,4 @@
-//! What the worker is told, and what it answers.
+//! Job of the worker, and its answer.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -51,7 +51,7 @@ pub(crate) struct Job {
     pub(crate) threads: u32,
     /// Time of the step, in milliseconds, after which the host ends it.
     pub(crate) time_milliseconds: u64,
-    /// Whether the tables before and after are compared.
+    /// True if the tables before and after are compared.
     pub(crate) compares: bool,
 }
 
@@ -65,7 +65,7 @@ pub enum Report {
     Failed(Failure),
 }
 
-/// What the statements did.
+/// Result of the statements.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Done {
@@ -102,11 +102,11 @@ pub struct RanStatement {
     pub rows: u64,
 }
 
-/// Why a step failed.
+/// Reason why a step failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
-    /// What kind of failure it is.
+    /// Kind of the failure.
     pub problem: Problem,
     /// Number of the statement, counted from 1; none where it is not about one.
     pub statement: Option<u64>,
@@ -128,7 +128,7 @@ pub enum Problem {
     Count,
     /// A statement of this kind is not allowed.
     NotAllowed,
-    /// A statement names what is not there, or has wrong types.
+    /// A statement names a missing object, or has wrong types.
     Binding,
     /// A parameter is missing, not used, or of a type that the statement cannot take.
     Parameter,

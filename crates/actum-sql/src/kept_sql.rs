@@ -45,7 +45,7 @@ impl KeptSql {
             .and_then(|_| rows.map_or(Ok(0), |rows| fs::copy(found.directory.join(ROWS), rows)));
         if copied.is_err() {
             for copy in [Some(database), rows].into_iter().flatten() {
-                drop(fs::remove_file(copy)); // a file that stays is in the way of the next copy, which says so
+                drop(fs::remove_file(copy)); // a file that stays blocks the next copy, which reports it
             }
             return None;
         }

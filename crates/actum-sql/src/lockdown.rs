@@ -7,7 +7,7 @@ use crate::job::Job;
 pub(crate) enum Access {
     Write,
     Read,
-    /// It has no file; others are attached to it.
+    /// The database has no file; others are attached to it.
     Memory,
 }
 

@@ -26,7 +26,7 @@ pub enum ParameterError {
     /// Arrays and objects are no values of SQL.
     #[error("is {found}, and a parameter is null, a truth value, a number or a text")]
     Structure {
-        /// What it is.
+        /// Kind of the given value.
         found: Kind,
     },
     /// No number of DuckDB is as large.

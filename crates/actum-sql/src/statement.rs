@@ -1,4 +1,5 @@
-//! Which statements may run. The parser of DuckDB says what kind each one is; the text is never looked at.
+//! Kinds of statements that may run. The parser of DuckDB finds the kind of each one; the text is
+//! never looked at.
 
 /// Kind of a statement that may run, with the number of `duckdb_statement_type` in `duckdb.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -193,8 +193,9 @@ fn bind(
     Ok(())
 }
 
-/// Returns the text of the last statement, without a semicolon behind it. DuckDB tells no positions, so its parser is asked about
-/// each semicolon: how many statements are before it, and how many behind.
+/// Returns the text of the last statement, without a semicolon behind it. DuckDB reports no
+/// positions, so its parser is called for each semicolon, to count the statements before it and
+/// behind it.
 fn last_statement<'q>(
     connection: &Connection<'_>,
     query: &'q str,

@@ -22,7 +22,7 @@ pub(crate) enum Boundary {
     Lock(&'static str),
     /// The sandbox.
     Sandbox(&'static str),
-    /// The attack ends without an error in the sandbox, and its harm is not there.
+    /// The attack ends without an error in the sandbox, and does no harm.
     Harmless,
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum Harm {
     Writes,
     /// A server on this host is asked for something.
     Connects,
-    /// It fails with this message, which only a process that reads the file can give.
+    /// The attack fails with this message, which only a process that reads the file can give.
     Says(&'static str),
 }
 

@@ -44,8 +44,8 @@ fn name(text: &str) -> String {
     words.join(" ").chars().take(90).collect()
 }
 
-/// EX-11, EX-20: an attack is refused by the boundary that the table names, by the next one where that is off, and by the sandbox
-/// alone; without any boundary it does its harm.
+/// EX-11, EX-20: an attack is refused by the boundary that the table names, by the next one if that
+/// is off, and by the sandbox alone. Without any boundary it does its harm.
 fn judge(attack: &Attack) -> Result<(), Failed> {
     let shared = Shared::get();
     let on = Walls { list: true, lock: true };

@@ -204,7 +204,8 @@ fn hostile_values_are_cut_and_passed_on_as_texts() {
     assert_eq!((text(8), text(9)), ("true".to_owned(), "2026-01-02".to_owned()));
 }
 
-/// EX-11: a table that is too large to compare says so, all its rows count as changed, and the step succeeds.
+/// EX-11: a table that is too large is reported as not compared, all its rows count as changed, and
+/// the step succeeds.
 #[test]
 fn a_table_that_is_too_large_is_not_compared() {
     let world = World::comparing();

@@ -1,4 +1,4 @@
-//! Which library is loaded, and what is said of another one (EX-9).
+//! Choice of the library, and errors about other ones (EX-9).
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -111,7 +111,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ),
     hidden("SELECT error(content) FROM read_text('{secret}')"),
     hidden("SELECT content::INTEGER FROM read_text('{secret}')"),
-    // What the kernel tells.
+    // Information from the kernel.
     attack(
         "CREATE TABLE loot AS FROM read_text('/etc/passwd')",
         Harm::Shows("root:"),
