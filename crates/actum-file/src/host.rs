@@ -26,10 +26,10 @@ use crate::verify::{ResultProblem, verify};
 use crate::worker::ByteWorker;
 use actum_record::lease::{BaseDirectory, LeaseId, TaskName};
 
-/// How long a busy workspace is left alone before it is tried again.
+/// Pause before a busy workspace is tried again.
 const BUSY_WAIT: Duration = Duration::from_millis(2);
 
-/// What carries out file tasks.
+/// Executor of file tasks.
 pub struct Host<'h, D: Disk> {
     /// Ledger, keys and clock.
     pub records: Records,
@@ -43,7 +43,7 @@ pub struct Host<'h, D: Disk> {
     pub leases: &'h dyn LeaseCheck,
     /// Log of file tasks.
     pub log: &'h dyn TaskLog,
-    /// Who asks.
+    /// Actor that asks.
     pub actor: Actor,
     /// Returns true once cancellation is requested.
     pub is_cancelled: &'h dyn Fn() -> bool,
@@ -56,7 +56,7 @@ pub struct FileTaskEnd {
     pub result: ExecutionResult,
     /// Signed envelope.
     pub envelope: Vec<u8>,
-    /// It is the stored result of an earlier request (FE-11).
+    /// The result is the stored one of an earlier request (FE-11).
     pub is_stored: bool,
 }
 
@@ -69,7 +69,7 @@ pub enum HostError {
     /// The engine failed; a change that was published is settled by the next request.
     #[error(transparent)]
     Engine(#[from] actum::Error),
-    /// How the change ended is not known in this process; the next request settles it.
+    /// The end of the change is not known in this process; the next request settles it.
     #[error("the file task is not settled: {0}")]
     Open(Box<Cause>),
     /// The log of file tasks failed.
@@ -107,7 +107,7 @@ impl<D: Disk> Host<'_, D> {
             Err(error) => return self.refuse(&Asked::of(manifest), &error.into(), requested),
         };
         self.recover()?;
-        // Whoever has the mark is the only one who starts and ends the task.
+        // The holder of the mark is the only one that starts and ends the task.
         let Some(mark) = take_mark(&self.records, &manifest.task)? else {
             return self.answer(&manifest.asked(), &Cause::UnderWay, requested);
         };
@@ -152,7 +152,7 @@ impl<D: Disk> Host<'_, D> {
         self.carry_out(&Accepted { manifest, lease_ids, requested }, &lease)
     }
 
-    /// Gives the stored result, byte for byte.
+    /// Returns the stored result, byte for byte.
     fn stored(&self, manifest: &Manifest, envelope: Vec<u8>) -> Result<FileTaskEnd, HostError> {
         let keyring: &Keyring = self.records.keyring();
         let result = verify(&envelope, keyring, &manifest.task)?.result;
@@ -214,7 +214,7 @@ impl<D: Disk> Host<'_, D> {
         };
         let done = change(&self.bases, self.open, &mut task);
         let done = match done {
-            // How it ended stands in the journal; the next request reads it there.
+            // The journal has its end; the next request reads it there.
             Err(cause) if cause.is_open() => return Err(HostError::Open(Box::new(cause))),
             done => done,
         };

@@ -24,7 +24,7 @@ const CAPABILITY_BYTES_SHOWN_MAX: usize = 64;
 pub struct Manifest {
     /// Id of the task: its idempotency key.
     pub task: TaskName,
-    /// What it does.
+    /// Work of the task.
     pub work: FileWork,
     /// SHA-256 of the bytes of the manifest.
     pub digest: Digest,
@@ -200,7 +200,7 @@ impl Manifest {
         Ok(Self { task, work, digest: Digest::of(bytes) })
     }
 
-    /// What it asks for.
+    /// Request of the task.
     pub fn asked(&self) -> Asked {
         let capability = Some(self.work.capability().to_string());
         Asked { task: Some(self.task.clone()), capability, digest: self.digest }

@@ -28,7 +28,7 @@ pub(crate) struct Task<'t, D: Disk> {
 }
 
 impl<D: Disk> Task<'_, D> {
-    /// Checks that the task may go on: cancellation, time, and the lease again.
+    /// Checks that the task may continue: cancellation, time, and the lease again.
     pub(crate) fn check(&self) -> Result<(), Cause> {
         self.bounds.check()?;
         let work = &self.manifest.work;

@@ -22,7 +22,7 @@ pub trait LeaseCheck {
     fn check(&self, need: &LeaseNeed<'_>, now: Timestamp) -> Result<LeaseFacts, LeaseRefusal>;
 }
 
-/// What a file task needs a lease for.
+/// Need of a file task for a lease.
 #[derive(Debug, Clone)]
 pub struct LeaseNeed<'n> {
     /// Capability.
@@ -35,7 +35,7 @@ pub struct LeaseNeed<'n> {
     pub source: &'n FilePath,
     /// Path that it makes.
     pub destination: Option<&'n FilePath>,
-    /// Who asks.
+    /// Actor that asks.
     pub actor: &'n Actor,
     /// The start of the task is recorded, which counted as a use of the lease.
     pub is_started: bool,
@@ -51,7 +51,7 @@ pub struct LeaseFacts {
 /// Reason why a lease does not allow a task.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LeaseRefusal {
-    /// It is missing, unsound, revoked, used up, not valid yet, or does not allow this.
+    /// The lease is missing, unsound, revoked, used up, not valid yet, or does not allow this.
     #[error("{message}")]
     Invalid {
         /// Permanent name.
@@ -67,7 +67,7 @@ pub enum LeaseRefusal {
         /// Sentence.
         message: String,
     },
-    /// It has expired.
+    /// The lease has expired.
     #[error("{message}")]
     Expired {
         /// Permanent name.
@@ -97,8 +97,8 @@ pub trait TaskLog {
     /// [`LedgerError`]
     fn deletions(&self) -> Result<Vec<TaskStart>, LedgerError>;
 
-    /// Starts a task under the lease of these signed blocks. Gives the entries that say so; they are appended together with
-    /// the intent of its first run.
+    /// Starts a task under the lease of these signed blocks. Returns the entries that record it;
+    /// they are appended together with the intent of its first run.
     ///
     /// # Errors
     /// [`LedgerError`]
@@ -133,7 +133,7 @@ pub struct LoggedTask {
 /// Start of a task. It is recorded before the first change, and is all that recovery needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskStart {
-    /// When.
+    /// Time of the start.
     pub time: Timestamp,
     /// Id.
     pub task: TaskName,
@@ -149,7 +149,7 @@ pub struct TaskStart {
     pub lease: LeaseRecord,
     /// Base directories: that of the source, and where it is another one, that of the destination.
     pub roots: Vec<TaskRoot>,
-    /// Who asked.
+    /// Actor that asked.
     pub actor: Actor,
 }
 

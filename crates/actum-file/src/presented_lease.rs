@@ -10,7 +10,7 @@ use actum_ledger::{LedgerError, Refusal};
 use crate::path::FilePath;
 use crate::ports::{LeaseCheck, LeaseFacts, LeaseNeed, LeaseRefusal};
 
-/// Lease that came with a request, or why there is none.
+/// Lease that came with a request, or the reason why it is missing.
 pub struct PresentedLease<'r> {
     records: &'r Records,
     lease: Result<RequestLease, LeaseRefusal>,

@@ -16,7 +16,7 @@ use crate::manifest::{Asked, FileCapability};
 /// Payload type of the envelope.
 pub const PAYLOAD_TYPE: &str = "application/vnd.actum.execution-result+json";
 
-/// How a file task ended. Readers tolerate more fields (D-4).
+/// Result of a file task. Readers tolerate more fields (D-4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutionResult {
     /// [`ExecutionResult::FORMAT`].
@@ -28,7 +28,7 @@ pub struct ExecutionResult {
     pub requested_task_id: Option<TaskName>,
     /// Capability that was asked for.
     pub capability_id: Option<String>,
-    /// How it ended.
+    /// Status of the task.
     pub status: TaskStatus,
     /// Effect; null where it failed.
     pub output: Option<Output>,
@@ -44,9 +44,9 @@ pub struct ExecutionResult {
     pub runs: Vec<RunId>,
     /// Entry that recorded the start of the task, where it was started.
     pub started: Option<EntryRef>,
-    /// When the request was received.
+    /// Time at which the request was received.
     pub requested: Timestamp,
-    /// When it ended.
+    /// Time at which it ended.
     pub time: Timestamp,
     /// Program.
     pub engine: String,
@@ -87,7 +87,7 @@ pub struct Output {
     pub capability_id: FileCapability,
     /// Paths.
     pub result_summary: ResultSummary,
-    /// What undoes it.
+    /// Data that undoes it.
     pub undo_metadata: UndoMetadata,
 }
 
@@ -100,10 +100,11 @@ pub struct ResultSummary {
     pub destination: Option<String>,
 }
 
-/// What undoes a task: the original path of a moved file, the recovery reference of a deleted one, nothing for a copy.
+/// Data that undoes a task: the original path of a moved file, the recovery reference of a deleted
+/// one, nothing for a copy.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoMetadata {
-    /// Where a moved file was.
+    /// Original path of a moved file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_path: Option<String>,
     /// Reference that `actum file restore` takes.
@@ -128,7 +129,7 @@ pub struct Detail {
 pub enum WorkspaceState {
     /// Nothing was changed.
     Unchanged,
-    /// What was changed is as before.
+    /// All changed files are as before.
     Restored,
     /// An operator has to look at it.
     NeedsAttention,
@@ -137,7 +138,7 @@ pub enum WorkspaceState {
 /// Result that could not be signed.
 #[derive(Debug, thiserror::Error)]
 pub enum SignResultError {
-    /// It has no exact form.
+    /// The result has no exact form.
     #[error("cannot write the result: {0}")]
     Form(#[from] CanonicalError),
     /// The key failed.

@@ -27,8 +27,8 @@ pub fn enter() {
     enter_worker(NAME, work);
 }
 
-/// Worker in a process of its own, started anew for each job. Its process is this program, or another whose `main` calls
-/// [`enter`] first.
+/// Worker in a process of its own, started again for each job. Its process is this program, or
+/// another whose `main` calls [`enter`] first.
 pub struct Sandboxed {
     helper: Helper,
     stop: Option<Stop>,

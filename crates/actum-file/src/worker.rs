@@ -32,7 +32,7 @@ pub trait ByteWorker<D: Disk> {
 #[derive(Debug)]
 pub struct InProcess<D>(pub D);
 
-/// How many bytes are read at once.
+/// Number of bytes that are read at once.
 const PIECE: usize = 256 << 10;
 
 impl<D: Disk> InProcess<D> {

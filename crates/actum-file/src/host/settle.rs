@@ -154,7 +154,7 @@ impl<D: Disk> Host<'_, D> {
         match transaction.file_state(&path) {
             Ok(state) => Ok(after.is_some_and(|after| after.sha256 == state.sha256)),
             Err(error) if matches!(error.kind, ErrorKind::Io { .. }) => Err(error.into()),
-            Err(_) => Ok(false), // it is missing, or no file any more
+            Err(_) => Ok(false), // it is missing, or no longer a file
         }
     }
 }

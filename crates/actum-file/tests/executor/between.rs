@@ -101,7 +101,8 @@ fn a_move_that_was_killed_between_its_halves_is_settled_from_the_source() {
     assert!(world.recover().ends.is_empty(), "recovering twice equals once");
 }
 
-/// FE-4, FE-11: a move whose source is gone, and whose destination the ledger does not know, is told as it is.
+/// FE-4, FE-11: a move whose source is gone, and whose destination the ledger does not know, is
+/// reported as it is.
 #[test]
 fn a_move_of_which_only_the_removal_is_recorded_needs_attention() {
     let world = World::new();

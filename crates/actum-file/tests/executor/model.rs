@@ -20,7 +20,7 @@ const CASES: usize = 1000;
 /// Each code comes up at least once in this many requests.
 const CASES_PER_CODE: usize = 50;
 
-/// What a manifest says that no valid one says.
+/// Flaw of a manifest that makes it invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flaw {
     None,
@@ -53,7 +53,7 @@ enum Lease {
     NoTime,
 }
 
-/// What is on the disk.
+/// State of the files on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Files {
     Good,

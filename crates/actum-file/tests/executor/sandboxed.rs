@@ -136,7 +136,7 @@ fn the_worker_needs_little_memory_for_any_size() {
 fn a_stop_ends_the_process_at_once() {
     let directory = TestDir::new();
     let (readable, writer) = rustix::pipe::pipe().unwrap();
-    // A FIFO that nobody writes to: the worker waits for bytes that never come.
+    // A pipe without any input: the worker waits for bytes that never come.
     let (source, _kept) = rustix::pipe::pipe().unwrap();
     let mut waiting = worker(Some(Stop::when_readable(readable)));
     let stopped = std::thread::spawn(move || {

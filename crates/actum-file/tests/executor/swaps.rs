@@ -80,7 +80,7 @@ fn link_source(disk: &SimDisk) {
 struct Act {
     name: &'static str,
     run: fn(&SimDisk),
-    /// It destroys the content of the source.
+    /// True if it destroys the content of the source.
     destroys: bool,
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct World {
 
 type QuotasAndUses = (Quotas, Option<u64>);
 
-/// A lease for all paths, unless told otherwise.
+/// A lease for all paths, unless a field limits it.
 pub(crate) struct TestLease {
     /// Answers of the next checks, the last one first; `Ok` asks the lease.
     pub(crate) answers: RefCell<Vec<Result<(), LeaseRefusal>>>,
@@ -50,7 +50,7 @@ pub(crate) struct TestLease {
 pub(crate) struct TestLog {
     records: Records,
     pub(crate) refusals: RefCell<Vec<Vec<u8>>>,
-    /// Whether the next end is not recorded, as if the process were killed before.
+    /// True if the next end is not recorded, as if the process were killed before.
     pub(crate) loses_end: Cell<bool>,
     /// Disk of a process that records no end once it is killed.
     pub(crate) disk: RefCell<Option<SimDisk>>,
