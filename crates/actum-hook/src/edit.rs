@@ -30,9 +30,9 @@ pub enum Edit {
         path: PathBuf,
         /// The text.
         old: String,
-        /// What takes its place.
+        /// Replacement.
         new: String,
-        /// Whether each occurrence is replaced.
+        /// True if each occurrence is replaced.
         all: bool,
     },
     /// A patch in the format of Codex.
@@ -50,7 +50,7 @@ pub enum Edit {
 /// Links that are followed at most for one path, as the system does (path_resolution(7)).
 const LINKS_MAX: usize = 40;
 
-/// Edit of which actum cannot tell which files it is about. The tool must not run.
+/// Edit whose files actum cannot determine. The tool must not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// A path of the workspace that no change may name.
@@ -59,15 +59,15 @@ pub enum EditError {
     /// A path that clients and systems read in different ways.
     #[error("the path `{}` cannot be used: {why}; name the file by its absolute path", Quoted(path.as_os_str().as_bytes()))]
     Ambiguous {
-        /// As it was given.
+        /// Path as it was given.
         path: PathBuf,
-        /// What about it.
+        /// Problem of the path.
         why: &'static str,
     },
     /// A patch that names no file, or has a line that may name one in a form that is not known.
     #[error("the patch cannot be read: {what}")]
     Patch {
-        /// What about it.
+        /// Problem of the patch.
         what: &'static str,
     },
 }
@@ -144,7 +144,7 @@ fn without_parents(path: &Path) -> PathBuf {
     whole
 }
 
-/// Where the files of an edit are.
+/// Files of an edit, located.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Located {
     /// Files in the workspace.

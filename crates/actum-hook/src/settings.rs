@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::client::Client;
 
-/// Whose settings the entries are in.
+/// Level of the settings that the entries are in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// The person's own settings of this workspace.
@@ -20,7 +20,7 @@ pub enum Level {
     User,
 }
 
-/// How much of the hook stands in some settings.
+/// Coverage of the hook's events by some settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entries {
     /// None of it.
@@ -36,7 +36,7 @@ pub enum Entries {
 pub struct Hook {
     /// Path of actum, or its name alone where `PATH` leads to it.
     pub program: PathBuf,
-    /// Whether commands of the client's shell are refused (`actum hook --strict`).
+    /// True if commands of the client's shell are refused (`actum hook --strict`).
     pub is_strict: bool,
 }
 
@@ -67,15 +67,15 @@ pub enum SettingsError {
     /// They are no JSON, or have comments, which actum would not keep apart.
     #[error("the settings are no plain JSON: {problem}")]
     NotJson {
-        /// What is wrong, and where.
+        /// Problem, and its position.
         problem: String,
     },
     /// A value is of another type than the client takes.
     #[error("`{place}` in the settings is no {wanted}")]
     Type {
-        /// Where.
+        /// Position in the settings.
         place: String,
-        /// What it has to be.
+        /// Required type.
         wanted: &'static str,
     },
     /// A file with the name of the plugin is not the one of actum.
@@ -121,7 +121,7 @@ pub fn settings_file(
     }
 }
 
-/// What follows the call of the hook where a shell starts it and the client takes another code than 2 for consent.
+/// Suffix of the call of the hook for a shell, if the client takes another code than 2 for consent.
 const OR_REFUSE: &str = "|| { [ $? = 2 ] || echo 'actum: the hook failed' >&2; exit 2; }";
 
 /// The entry for each event, by the name of the event.
@@ -223,7 +223,7 @@ fn plugin(hook: &Hook) -> Result<Vec<u8>, SettingsError> {
     Ok(PLUGIN.replace(PLUGIN_CALL, &call).into_bytes())
 }
 
-/// Whether a file is the plugin of actum, of whatever version.
+/// Returns true if a file is the plugin of actum, of whatever version.
 fn is_plugin(file: &[u8]) -> bool {
     let text = String::from_utf8_lossy(file);
     let begins_as_ours =
@@ -234,10 +234,10 @@ fn is_plugin(file: &[u8]) -> bool {
             .all(|part| text.contains(part))
 }
 
-/// How long a client waits for the hook, in seconds. The hook ends itself before that.
+/// Time limit of the hook in the client, in seconds. The hook ends itself before that.
 const SECONDS: u64 = 20;
 
-/// How much of the hook stands in settings; `None` stands for a file that is not there.
+/// Returns the coverage of the hook by settings; `None` is a missing file.
 ///
 /// # Errors
 /// `NotJson`, `Type`, `Program`.
@@ -262,7 +262,7 @@ pub fn installed(
     })
 }
 
-/// Whether settings turn every hook off. A plugin turns off none.
+/// Returns true if settings turn every hook off. A plugin turns off none.
 ///
 /// # Errors
 /// `NotJson`, `Type`.
@@ -273,7 +273,8 @@ pub fn disables_hooks(client: Client, settings: Option<&[u8]>) -> Result<bool, S
     Ok(read(settings)?.get("disableAllHooks") == Some(&Value::Bool(true)))
 }
 
-/// Whether an entry calls the hook of actum and nothing else, at whatever path the program is.
+/// Returns true if an entry calls the hook of actum and nothing else, at whatever path the program
+/// is.
 fn is_ours(client: Client, entry: &Value) -> bool {
     let calls_hook = |handler: &Value| {
         let command = handler.get("command").and_then(Value::as_str).unwrap_or_default();

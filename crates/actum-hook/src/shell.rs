@@ -1,7 +1,8 @@
-//! Commands of a shell, as far as their text says for certain what they run and which files they change.
+//! Commands of a shell, as far as their text shows for certain what they run and which files they
+//! change.
 //!
-//! This is no shell: variables, patterns and what a command prints are not known, and a word with any of it is passed over. What
-//! is found here is certain; what is not found may happen all the same.
+//! This is no shell: variables, patterns and the output of commands are not known, and a word with
+//! any of it is ignored. A result is certain; a missing result proves nothing.
 
 mod plain;
 mod reader;
@@ -28,11 +29,11 @@ pub struct ShellCommand {
 pub struct ChangedPath {
     /// The path, absolute.
     pub path: PathBuf,
-    /// Whether it is removed with all below it.
+    /// True if it is removed with all below it.
     pub is_removed: bool,
-    /// Whether what lies below it is changed as well.
+    /// True if everything below it is changed as well.
     pub with_all_below: bool,
-    /// Whether a link there is followed, and what it leads to is changed.
+    /// True if a link there is followed, and its target is changed.
     pub follows_link: bool,
 }
 
@@ -156,7 +157,7 @@ pub fn changed_paths(
     changed
 }
 
-/// Whether a word is an option. One that is not known is none, and neither is `-`.
+/// Returns true if a word is an option. An unknown one is not, and neither is `-`.
 fn is_option(word: Option<&str>) -> bool {
     word.is_some_and(|word| word.starts_with('-') && word.len() > 1)
 }
@@ -339,7 +340,7 @@ impl ShellCommand {
     }
 }
 
-/// Whether a word sets a variable for the program after it.
+/// Returns true if a word sets a variable for the program after it.
 fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else { return false };
     let name = name.strip_suffix('+').unwrap_or(name);

@@ -28,7 +28,8 @@ pub fn plain_words(text: &str) -> Option<Vec<String>> {
             _ if next.is_ascii_alphanumeric() || PLAIN.contains(next) => {
                 word.get_or_insert_default().push(next);
             }
-            // An assignment stands before the program, and zsh expands a word that begins with the sign.
+            // An assignment comes before the program, and zsh expands a word that begins with the
+            // sign.
             '=' if !words.is_empty() && word.is_some() => {
                 word.get_or_insert_default().push(next);
             }

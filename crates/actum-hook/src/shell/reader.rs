@@ -175,7 +175,7 @@ impl Reader {
         }
     }
 
-    /// Whether the words are those of a `[[ … ]]`.
+    /// Returns true if the words are those of a `[[ … ]]`.
     fn is_in_test(&self) -> bool {
         let words = self.command.words.iter().rev().flatten();
         words.map(String::as_str).find(|word| matches!(*word, "[[" | "]]")) == Some("[[")
@@ -350,7 +350,7 @@ fn substituted(text: &str, end: char, nesting: usize) -> Option<(&str, &str)> {
     }
 }
 
-/// How many bytes a text in double quotes has, with its end.
+/// Length of a text in double quotes in bytes, with its end.
 fn quoted_length(text: &str, nesting: usize) -> Option<usize> {
     let mut at = 0usize;
     loop {
