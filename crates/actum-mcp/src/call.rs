@@ -40,7 +40,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// Whether the client cancelled the call, or is gone.
+    /// Returns true if the client cancelled the call, or is gone.
     pub fn is_cancelled(&self) -> bool {
         (self.is_cancelled)()
     }

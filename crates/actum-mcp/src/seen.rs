@@ -27,7 +27,7 @@ pub struct Stale {
     pub path: RelPath,
     /// Digest that the client has seen.
     pub seen: Digest,
-    /// Digest of what is there now; `None` where there is no file.
+    /// Digest of the current content; `None` if there is no file.
     pub found: Option<Digest>,
 }
 
@@ -67,7 +67,7 @@ impl Seen {
         }
     }
 
-    /// Forgets files whose content the client cannot know any more.
+    /// Forgets files whose content the client can no longer know.
     pub fn forget(&self, effects: &[PathEffect]) {
         let mut files = self.files();
         for effect in effects {

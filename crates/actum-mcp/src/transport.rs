@@ -21,18 +21,18 @@ const WAITING_MAX: usize = 64;
 
 type Message = RxJsonRpcMessage<RoleServer>;
 
-/// Where frames are written, each in one piece.
+/// Output of frames, each written in one piece.
 type Output = Arc<Mutex<Box<dyn Write + Send>>>;
 
 /// Frames of a client.
 pub(crate) struct Frames {
     messages: Receiver<Event>,
     output: Output,
-    /// Whether the client has begun a session, before which it sends requests alone.
+    /// True if the client has begun a session, before which it sends requests alone.
     has_begun: bool,
 }
 
-/// What comes in.
+/// Event of the input.
 enum Event {
     Message(Box<Message>),
     End,
@@ -100,7 +100,8 @@ impl Transport<RoleServer> for Frames {
     }
 }
 
-/// Whether a message begins a session: a handshake, or a request that says all about itself.
+/// Returns true if a message begins a session: a handshake, or a request that says all about
+/// itself.
 fn begins(message: &Message) -> bool {
     let Message::Request(request) = message else { return false };
     let request = &request.request;
@@ -122,7 +123,7 @@ fn write(output: &Output, mut frame: Vec<u8>) -> io::Result<()> {
     output.flush()
 }
 
-/// Reads frames until there are no more, or nobody takes them.
+/// Reads frames until there are no more, or the receiver is gone.
 fn read_all(mut input: impl BufRead, to: &Sender<Event>, errors: &Output) {
     loop {
         let frame = match read_frame(&mut input) {
