@@ -157,7 +157,7 @@ pub fn changed_paths(
     changed
 }
 
-/// Returns true if a word is an option. An unknown one is not, and neither is `-`.
+/// Returns true if a word is an option. An unknown word is not one, and neither is `-`.
 fn is_option(word: Option<&str>) -> bool {
     word.is_some_and(|word| word.starts_with('-') && word.len() > 1)
 }

@@ -111,7 +111,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ),
     hidden("SELECT error(content) FROM read_text('{secret}')"),
     hidden("SELECT content::INTEGER FROM read_text('{secret}')"),
-    // Information from the kernel.
+    // Files of the system and of the kernel.
     attack(
         "CREATE TABLE loot AS FROM read_text('/etc/passwd')",
         Harm::Shows("root:"),
