@@ -97,8 +97,9 @@ fn build_actum(root: &Path) -> Result<PathBuf, String> {
     if actum.is_file() { Ok(actum) } else { Err("`actum` was built elsewhere".to_owned()) }
 }
 
-/// As root, we and all whom we start go before other processes, so that less of their noise is in
-/// the times. Elsewhere the times are noisier, which the ratios can bear.
+/// Raises the priority of this process and its children over other processes, if it is root, so
+/// that less of their noise is in the times. Elsewhere the times are noisier, which the ratios can
+/// bear.
 fn take_precedence() {
     const NICE: i32 = -15;
     if packages::is_root()

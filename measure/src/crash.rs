@@ -90,7 +90,7 @@ fn crash(options: &Options) -> Result<Vec<Tally>, Failure> {
     Ok(tallies)
 }
 
-/// Why the outcome is not as it must be.
+/// Reason why the outcome is not as it must be.
 fn refusal(tally: &Tally) -> Option<String> {
     let slug = name(&tally.file_system);
     match (tally.writer, tally.violations) {

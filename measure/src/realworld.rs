@@ -1,5 +1,5 @@
-//! `cargo xtask realworld`: what was really published, from one version to the next, as a change
-//! that actum applies, takes back and applies again; and real queries and builds as task plans.
+//! `cargo xtask realworld`: published versions, from one to the next, as a change that actum
+//! applies, undoes and applies again; and real queries and builds as task plans.
 
 mod catalogue;
 mod change;
@@ -110,7 +110,7 @@ fn run_packages(
     Ok(problems)
 }
 
-/// Nobody else may use the scratch directory.
+/// Locks the scratch directory, which no other process may use.
 pub(crate) fn lock(directory: &Path) -> Result<File, Failure> {
     let lock = File::create(directory.join("lock"))?;
     match lock.try_lock() {
@@ -120,7 +120,7 @@ pub(crate) fn lock(directory: &Path) -> Result<File, Failure> {
     }
 }
 
-/// What is tried of a tree besides the change to the next.
+/// Trials of a tree besides the change to the next.
 #[derive(Default)]
 struct Extra {
     structured: structured::Tried,
@@ -237,7 +237,7 @@ fn material(old: Tree, new: Tree, place: &Path) -> Result<Material, Failure> {
     })
 }
 
-/// How long git takes to make the new tree of the old one.
+/// Time that git takes to make the new tree of the old one.
 fn git_apply(material: &Material, diff: &[u8], place: &Path) -> Result<Duration, Failure> {
     let directory: PathBuf = place.join("git");
     fresh(&directory)?;

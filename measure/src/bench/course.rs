@@ -125,7 +125,7 @@ impl Course<'_> {
         works
     }
 
-    /// Whether we can mount, and have what makes the file systems.
+    /// Checks that we can mount, and have the programs that make the file systems.
     fn may_open(&self, place: PlaceName) -> Result<(), Failure> {
         match place {
             PlaceName::Own => Ok(()),
@@ -181,7 +181,7 @@ impl Course<'_> {
         Ok(())
     }
 
-    /// Sets everyone up with the same files, then does the works.
+    /// Sets all contestants up with the same files, then does the works.
     fn compare(
         &mut self,
         place: &Place,

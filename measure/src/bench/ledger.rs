@@ -37,7 +37,7 @@ struct Results {
     crowd: Option<Crowd>,
 }
 
-/// What looking back takes.
+/// Time of a look back.
 struct Log {
     /// Rows of the long ledger.
     entries: u64,

@@ -1,4 +1,4 @@
-//! What the numbers were measured on, in words that say nothing of whose machine it is.
+//! Machine that the numbers were measured on, in words that do not name its owner.
 
 use std::fmt;
 use std::fs::{read_link, read_to_string};
@@ -107,7 +107,7 @@ pub(super) fn file_system(directory: &Path) -> Result<String, Failure> {
     })
 }
 
-/// Whether the mounted ext4 has a journal, if the kernel tells.
+/// Returns true if the mounted ext4 has a journal, or `None` if the kernel does not report it.
 fn has_journal(device: u64) -> Option<bool> {
     let link = read_link(format!("/sys/dev/block/{}:{}", major(device), minor(device))).ok()?;
     let name = link.file_name()?.to_str()?;
@@ -115,7 +115,7 @@ fn has_journal(device: u64) -> Option<bool> {
     Some(task.trim() != "<none>")
 }
 
-/// Whether nothing there ever reaches a disk, so that syncs are free.
+/// Returns true if nothing there ever reaches a disk, so that syncs are free.
 pub(super) fn is_in_memory(directory: &Path) -> bool {
     file_system(directory).is_ok_and(|name| name == TMPFS)
 }

@@ -88,7 +88,7 @@ fn measure(
     Ok(results)
 }
 
-/// Whether a command did what it was to do.
+/// Checks that a command did what it was to do.
 fn succeeded(outcome: &actum_sandbox::Outcome) -> Result<(), Failure> {
     if outcome.ended == Some(Ended::Code(0)) {
         return Ok(());

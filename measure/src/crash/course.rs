@@ -14,7 +14,7 @@ use super::running_worker::{Acknowledged, RunningWorker};
 use super::shaker::Shaker;
 use super::{Failure, tree};
 
-/// What came of the rounds of one writer on one file system.
+/// Result of the rounds of one writer on one file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) file_system: FileSystem,
@@ -103,7 +103,7 @@ struct Place<'g> {
     acknowledged: Acknowledged,
 }
 
-/// What the seed decides for a round; the instants are its only other choice.
+/// Choices of the seed for a round; the instants are its only other choice.
 #[derive(Debug)]
 struct Choices {
     shaker: Shaker,

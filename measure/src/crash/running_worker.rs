@@ -18,8 +18,7 @@ pub(super) struct RunningWorker {
     heard: Receiver<(Instant, Word)>,
 }
 
-/// Which steps are certain: the last that was acknowledged, and so the two at one of which the
-/// tree must be.
+/// Last acknowledged step: the tree must be at this step or the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Acknowledged(pub(super) usize);
 
@@ -37,7 +36,7 @@ impl RunningWorker {
             .current_dir(Path::new("/"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            // After the cut it complains of every call, and before it says so to us.
+            // After the cut it complains about every call. Earlier errors come on standard output.
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| format!("starting the worker: {error}"))?;
@@ -46,7 +45,7 @@ impl RunningWorker {
         let reader = std::thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
                 if let Some(word) = Word::parse(&line) {
-                    // Nobody hears it only when all has failed.
+                    // The receiver is gone only when all has failed.
                     drop(say.send((Instant::now(), word)));
                 }
             }

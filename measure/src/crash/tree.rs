@@ -13,7 +13,7 @@ use actum_workspace::STATE_DIRECTORY;
 use super::Failure;
 use super::plan::{LINK, Leaf, Version, directories};
 
-/// How many differences a report shows.
+/// Number of differences that a report shows.
 const SHOWN_MAX: usize = 6;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Tree {
             && self.differences(version).is_empty()
     }
 
-    /// What is not as in `version`, in words.
+    /// Differences from `version`, in words.
     pub(super) fn differences(&self, version: &Version) -> Vec<String> {
         let mut wanted: BTreeMap<&str, Node> = version
             .iter()

@@ -14,7 +14,7 @@ use super::random::Random;
 use super::tree::{Tree, write_leaf};
 use super::{Failure, shaker};
 
-/// What a worker says: that it stands at a step, has done one, or cannot go on.
+/// Message of a worker: that it is at a step, has done one, or cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Word {
     At(usize),
@@ -119,7 +119,7 @@ fn label(step: usize) -> String {
     format!("step {step}")
 }
 
-/// The last step that the log knows as committed; 0 when there is none.
+/// The last step that the log knows as committed; 0 without one.
 pub(super) fn last_step(root: &Path) -> Result<usize, Failure> {
     let view = View::open(root)?;
     for run in view.runs()?.iter().rev().filter(|run| run.outcome == Outcome::Committed) {

@@ -11,7 +11,7 @@ use super::overlay::{Change, List, OfLanguage, Overlay};
 /// Row of a locale that has no words of its own.
 const ROOT: (&str, &str) = ("yes:y", "no:n");
 
-/// Why the overlay does not fit the extract.
+/// Reason why the overlay does not fit the extract.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum DeriveError {
     #[error(transparent)]
@@ -26,7 +26,7 @@ pub(super) enum DeriveError {
     Added { language: String, token: String },
     #[error("`{language}`: the overlay removes `{token}`, which is missing")]
     Removed { language: String, token: String },
-    #[error("`{language}`: the overlay leaves it out, and it is not there")]
+    #[error("`{language}`: the overlay leaves it out, and it is missing")]
     Omitted { language: String },
     #[error("`{language}`: `{token}` is in two lists")]
     Contradiction { language: String, token: String },
@@ -316,7 +316,7 @@ mod tests {
         );
         assert_eq!(
             fault(r#"{"fr":{"omit":{"reason":"r"}}}"#),
-            "`fr`: the overlay leaves it out, and it is not there"
+            "`fr`: the overlay leaves it out, and it is missing"
         );
         assert_eq!(
             fault(r#"{"de":{"source":{"locale":"de-XX","reason":"r"}}}"#),

@@ -34,7 +34,7 @@ pub(super) enum Level {
     Modern,
 }
 
-/// Why an extract cannot be used.
+/// Reason why an extract cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ExtractError {
     #[error(transparent)]

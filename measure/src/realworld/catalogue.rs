@@ -1,4 +1,4 @@
-//! Which packages are taken, and between which of their versions.
+//! Packages, and the pairs of versions between which they change.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub(super) struct Pair {
     pub(super) new: &'static str,
 }
 
-/// Who publishes it, and so how it is downloaded.
+/// Publisher, and so the way of the download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Crate,
@@ -93,7 +93,7 @@ const fn npm(name: &'static str, old: &'static str, new: &'static str) -> Pair {
 }
 
 impl Kind {
-    /// As a directory of the cache is called.
+    /// Name of a directory of the cache.
     pub(super) fn slug(self) -> &'static str {
         match self {
             Self::Crate => "crate",

@@ -1,4 +1,4 @@
-//! What there is in a change.
+//! Counts of the files in a change.
 
 use super::change::{Change, Kind, text};
 use super::format::Material;
@@ -7,7 +7,7 @@ use super::tree::Leaf;
 /// From how many bytes on a file is large.
 const LARGE_BYTES_MIN: usize = 1 << 20;
 
-/// How many files of each kind a change has.
+/// Number of files of each kind in a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Counts {
     /// A file that moves is only among those that are renamed.

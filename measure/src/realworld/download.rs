@@ -15,16 +15,16 @@ use super::options::Network;
 use super::tree::{TakenOut, Tree};
 use crate::cargo;
 
-/// How long one attempt may take.
+/// Time limit of one attempt.
 const TIME_MAX: Duration = Duration::from_secs(180);
-/// How often a download is attempted.
+/// Number of attempts at a download.
 const ATTEMPTS: usize = 3;
-/// How long to wait before the next one.
+/// Pause before the next one.
 const PAUSE: Duration = Duration::from_secs(2);
-/// What cargo leaves in a crate that it has unpacked.
+/// File that cargo leaves in a crate that it has unpacked.
 const CARGO_MARK: &[u8] = b".cargo-ok";
 
-/// What was downloaded, and room for what is being downloaded.
+/// Downloaded packages, and room for those that are being downloaded.
 pub(super) struct Cache {
     directory: PathBuf,
     scratch: PathBuf,
@@ -43,7 +43,7 @@ struct Package {
     manifest_path: PathBuf,
 }
 
-/// Why a package is not there.
+/// Reason why a package is missing.
 #[derive(Debug, thiserror::Error)]
 enum DownloadError {
     #[error("`{package}` was not downloaded before, and `--offline` forbids to do it now")]
@@ -132,7 +132,7 @@ fn unpacked_crate(work: &Path, name: &str, version: &str) -> Result<PathBuf, Fai
     Ok(tree)
 }
 
-/// Whether cargo's directory holds this version, whatever build metadata stands behind it.
+/// Returns true if cargo's directory holds this version, with any build metadata behind it.
 fn is_version(directory: &Path, name: &str, version: &str) -> bool {
     let found = directory.file_name().map(|name| name.to_string_lossy().into_owned());
     let wanted = format!("{name}-{version}");

@@ -25,13 +25,13 @@ pub(super) enum Format {
     Codex,
 }
 
-/// What is written down.
+/// Material that is written in a format.
 pub(super) struct Material {
     pub(super) old: Tree,
     pub(super) new: Tree,
     pub(super) changes: Vec<Change>,
     pub(super) found: Found,
-    /// What git makes of it, with renames and without.
+    /// Diff of git, with renames and without.
     pub(super) diff: Vec<u8>,
     pub(super) diff_no_renames: Vec<u8>,
 }

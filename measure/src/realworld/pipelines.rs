@@ -1,5 +1,5 @@
-//! A real `make` and a real `dbt build` as declared pipelines of the real `actum`: on the staged view, captured, and taken back to the
-//! byte.
+//! A real `make` and a real `dbt build` as declared pipelines of the real `actum`: on the staged
+//! view, captured, and undone to the byte.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! What `cargo xtask realworld` prints: a line for each pair, and a total.
+//! Output of `cargo xtask realworld`: a line for each pair, and a total.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::moved_down::Refusals;
 use super::tree::TakenOut;
 use super::trial::{Trial, Verdict};
 
-/// What became of one pair.
+/// Result of one pair.
 pub(super) struct Row<'a> {
     pub(super) pair: &'a Pair,
     /// Or why there is no material.
@@ -22,8 +22,8 @@ pub(super) struct Findings {
     pub(super) paths: usize,
     pub(super) judged: Judged,
     pub(super) taken_out: TakenOut,
-    /// How long `git apply` took; or in what its result differs from what was published, so that
-    /// it proves nothing.
+    /// Time of `git apply`; or the difference of its result from what was published, so that it
+    /// proves nothing.
     pub(super) git_apply: Result<Duration, String>,
     pub(super) trials: Vec<Trial>,
     pub(super) moved_down: Result<Refusals, String>,
@@ -73,7 +73,7 @@ pub(super) fn table(rows: &[Row<'_>]) -> String {
     table
 }
 
-/// What the columns mean, and what there was in the material.
+/// Meaning of the columns, and the content of the material.
 pub(super) fn legend(rows: &[Row<'_>]) -> String {
     let findings = || rows.iter().filter_map(|row| row.result.as_ref().ok());
     let links: usize = findings().map(|findings| findings.taken_out.links).sum();

@@ -1,5 +1,5 @@
-//! TPC-H at scale factor 0.01: 22 queries and 30 updates as task plans through the real `actum`, each update taken back to the byte. DuckDB's
-//! own Python driver judges their results.
+//! TPC-H at scale factor 0.01: 22 queries and 30 updates as task plans through the real `actum`,
+//! each update undone to the byte. DuckDB's own Python driver judges their results.
 
 use std::fs;
 use std::io::Write as _;

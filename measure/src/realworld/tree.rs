@@ -12,14 +12,14 @@ use std::rc::Rc;
 use actum_core::path::Quoted;
 use actum_workspace::STATE_DIRECTORY;
 
-/// How many differences are shown.
+/// Number of differences that are shown.
 const SHOWN_MAX: usize = 4;
-/// What git keeps of a mode.
+/// Bit of a mode that git keeps.
 const EXECUTABLE: u32 = 0o100;
-/// What is in the root of a workspace and does not belong to its files.
+/// Entries in the root of a workspace that do not belong to its files.
 const STATE: [&str; 2] = [".git", STATE_DIRECTORY];
 
-/// Paths relative to a root, and what is there.
+/// Files of a tree, by their paths relative to a root.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Tree {
     pub(super) files: BTreeMap<Vec<u8>, Leaf>,
@@ -36,16 +36,16 @@ pub(super) struct Leaf {
     mode: u32,
 }
 
-/// How closely modes are compared.
+/// Precision of a comparison of modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Modes {
-    /// Whether a file can be executed, which is all that a diff says.
+    /// Only whether a file can be executed, which is all that a diff says.
     Executable,
     /// All permission bits, of directories too.
     All,
 }
 
-/// What a package has that git cannot keep, or actum does not change.
+/// Entries of a package that git cannot keep, or actum does not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct TakenOut {
     pub(super) links: usize,
@@ -135,7 +135,7 @@ impl Tree {
         self.files.remove(path);
     }
 
-    /// Whether no file is on the way to `path`, and no directory at it.
+    /// Returns true if no file is on the way to `path`, and no directory at it.
     pub(super) fn has_room_for(&self, path: &[u8]) -> bool {
         let on_the_way = leading([path.to_vec()].iter());
         let below = [path, b"/"].concat();

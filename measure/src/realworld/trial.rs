@@ -13,10 +13,10 @@ use super::download::fresh;
 use super::format::{Format, Material, Written};
 use super::tree::{Modes, Tree};
 
-/// How one format did on one pair.
+/// Result of one format on one pair.
 pub(super) struct Trial {
     pub(super) format: Format,
-    /// How many paths change that it carries.
+    /// Number of changed paths that it carries.
     pub(super) carried: usize,
     pub(super) verdict: Verdict,
 }
@@ -27,7 +27,7 @@ pub(super) enum Verdict {
     Same(Duration),
     /// Something was not, in words.
     Differs(String),
-    /// It can carry nothing of this change.
+    /// The format can carry nothing of this change.
     Nothing,
 }
 

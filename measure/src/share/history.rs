@@ -179,7 +179,7 @@ impl Blobs {
         self.output.read_line(&mut header)?;
         let size = header.trim_end().rsplit(' ').next().unwrap_or_default();
         let size: usize = size.parse().map_err(|_| format!("git: {}", header.trim_end()))?;
-        // A line end stands behind the content.
+        // A line end follows the content.
         let mut content = vec![0; size + 1];
         self.output.read_exact(&mut content)?;
         content.truncate(size);

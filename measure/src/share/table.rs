@@ -1,4 +1,5 @@
-//! What `cargo xtask share` prints: shares by history and profile, rules, and each commit that is held back.
+//! Output of `cargo xtask share`: shares by history and profile, rules, and each commit that is
+//! held back.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,7 +9,7 @@ use actum_gate::Verdict;
 use super::rules::Rule;
 use super::{Judged, Kind, PROFILES, Row};
 
-/// How many commits there are of each verdict.
+/// Number of commits of each verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Tally {
     commits: u32,

@@ -26,7 +26,7 @@ const LEDGER: &str = "ledger";
 const MANY: &str = "64 clients";
 const LONG: &str = "a long ledger";
 
-/// Numbers of runs that nobody had before.
+/// Source of unused numbers of runs.
 struct Numbers(Cell<u64>);
 
 impl Numbers {
@@ -164,7 +164,7 @@ pub(super) fn length(long: &Path, short: &Path, rounds: usize) -> Result<Contest
     })
 }
 
-/// Who opens the ledger, appends both entries of a run, and closes it. Times are of such a visit.
+/// Times visits that open the ledger, append both entries of a run, and close it.
 pub(super) fn pages(home: &Path, rounds: usize) -> Result<Contest, Failure> {
     let numbers = Cell::new(0);
     let visits = |pages: u32| {

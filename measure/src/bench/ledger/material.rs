@@ -34,7 +34,7 @@ pub(super) fn open(directory: &Path, options: SqliteOptions) -> Result<SqliteSto
     Ok(SqliteStore::open(directory, options, &mut first)?)
 }
 
-/// The same behind the thread that writes. No checkpoints are signed: that needs keys.
+/// Opens the store behind the thread that writes. No checkpoints are signed: that needs keys.
 pub(super) fn ledger(directory: &Path) -> Ledger {
     let directory = directory.to_owned();
     let open = move || {

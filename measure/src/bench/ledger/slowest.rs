@@ -1,4 +1,4 @@
-//! 64 clients for a minute: nobody waits long.
+//! 64 clients for a minute: no client waits long.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use crate::bench::Failure;
 
 const CLIENTS: u64 = 64;
 
-/// What came out.
+/// Result of the minute.
 pub(super) struct Crowd {
     pub(super) seconds: u64,
     /// All times, shortest first.

@@ -1,4 +1,4 @@
-//! How many entries are verified in a second.
+//! Number of entries verified in a second.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use actum_record::merkle::leaf_hash;
 use crate::bench::Failure;
 use crate::bench::race::{Contestant, Finish, race, time};
 
-/// What came out.
+/// Result of a verification.
 pub(super) struct Rate {
     pub(super) entries: u64,
     /// Of one body, in the mean.

@@ -77,7 +77,7 @@ impl Site {
         self.words().into_iter().map(OsString::from).collect()
     }
 
-    /// What builds it, as texts.
+    /// Command line that builds it, as texts.
     pub(super) fn words(&self) -> Vec<String> {
         let cargo = self.sysroot.join("bin/cargo").display().to_string();
         let words = ["/bin/sh", "-c", SCRIPT].map(str::to_owned);
@@ -120,7 +120,7 @@ impl Site {
     }
 }
 
-/// Where the toolchain is itself, and not what stands in for it in `PATH`.
+/// Directory of the toolchain itself, and not of its stand-in in `PATH`.
 fn sysroot() -> Result<PathBuf, Failure> {
     let output = Command::new("rustc").args(["--print", "sysroot"]).current_dir("/").output()?;
     let sysroot = PathBuf::from(String::from_utf8(output.stdout)?.trim()).canonicalize()?;

@@ -18,7 +18,7 @@ const FILES: usize = 10_000;
 const STAGED: usize = 1000;
 /// Files in one directory.
 const TOGETHER: usize = 100;
-/// How much a command may change, in bytes.
+/// Limit of the changes of a command, in bytes.
 const MAX: u64 = 256 << 20;
 const READY: &str = "a view, 1,000 files staged";
 const LIST_NOTHING: &str = "`changes()` after `true`";

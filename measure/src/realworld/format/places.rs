@@ -17,7 +17,7 @@ pub(super) struct Place<'a> {
     pub(super) end: End,
 }
 
-/// Whether the old text ends with a place.
+/// End of the old text: that of the file or of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     OfText,
@@ -30,7 +30,7 @@ struct Text<'a> {
     starts: Vec<usize>,
 }
 
-/// What differs, as line numbers counted from 0.
+/// Differing lines, numbered from 0.
 struct Lines {
     old: Range<usize>,
     new: Range<usize>,
@@ -64,7 +64,7 @@ pub(super) fn places<'a>(old: &'a str, new: &'a str) -> Vec<Place<'a>> {
     places.iter().map(place).collect()
 }
 
-/// Whether `part` is in `text` once and not twice, also where two would overlap.
+/// Returns true if `part` is in `text` once and not twice, also if two would overlap.
 pub(super) fn occurs_once(text: &str, part: &str) -> bool {
     let Some((first, width)) = text.find(part).zip(part.chars().next().map(char::len_utf8)) else {
         return false;
