@@ -38,17 +38,17 @@ enum Work {
     #[command(disable_help_flag = true)]
     Crash(Arguments),
     Fuzz(fuzz::Options),
-    /// The confirmation lexicon, derived anew or compared
+    /// Derive or compare the confirmation lexicon
     #[command(disable_help_flag = true)]
     Lexicon(Arguments),
     Prose(prose::Options),
-    /// What was really published, applied and undone
+    /// Apply and undo published changes
     #[command(disable_help_flag = true)]
     Realworld(Arguments),
-    /// The published JSON Schemas, written anew or compared
+    /// Write or compare the published JSON Schemas
     #[command(disable_help_flag = true)]
     Schemas(Arguments),
-    /// How many commits of a history would ask for approval
+    /// Count the commits of a history that would ask for approval
     #[command(disable_help_flag = true)]
     Share(Arguments),
     /// All tests: format, lints, tidy, doc-tests, tests

@@ -28,7 +28,7 @@ const LONGEST: &[&str] = &[
     "hostile_sql",
 ];
 
-/// How long a program may run. The longest takes nine minutes on two busy cores.
+/// Time limit of a program. The longest takes nine minutes on two busy cores.
 const TIME_LIMIT: Duration = Duration::from_secs(20 * 60);
 
 /// A function with this prefix is the body of a process that a test starts, and no test by itself.
