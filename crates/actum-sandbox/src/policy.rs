@@ -157,7 +157,7 @@ pub enum PolicyError {
     /// A NUL byte is in no path and no variable.
     #[error("`{field}` holds a NUL byte")]
     Nul { field: &'static str },
-    /// It denies paths that nothing allows, so its author expects another policy.
+    /// The policy denies paths that nothing allows, so its author expects another policy.
     #[error("`{}` in `deny_write` is not below anything in `write`", path.display())]
     DeniesNothing { path: PathBuf },
     /// A path is both allowed and denied.

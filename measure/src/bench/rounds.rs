@@ -199,7 +199,7 @@ pub(super) fn sync(directory: &Path) -> Result<(), Failure> {
 mod tests {
     use super::*;
 
-    /// Writes what the change says, or fails if its field says so.
+    /// Writes what the change says, or fails at the call `fails_at`.
     struct Fake {
         workspace: PathBuf,
         stock: Vec<u8>,
