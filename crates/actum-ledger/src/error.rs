@@ -35,12 +35,12 @@ pub enum LedgerError {
     File {
         /// Attempted operation.
         action: &'static str,
-        /// On what.
+        /// Path of the operation.
         path: PathBuf,
         /// Error of the system.
         source: Arc<io::Error>,
     },
-    /// A link, a directory or something else is where the ledger should be.
+    /// A link, a directory or another entry is in place of the ledger.
     #[error("`{}` is {found} and not a file of a ledger", path.display())]
     NoFile {
         /// Path of the file.
@@ -77,7 +77,7 @@ pub enum LedgerError {
         /// Time waited, in seconds.
         seconds: u64,
     },
-    /// Its file was taken away while it was open.
+    /// The file was removed or replaced while it was open.
     #[error(
         "the ledger `{}` was moved or removed, or another put in its place, while it was open",
         path.display()
@@ -114,7 +114,7 @@ pub enum LedgerError {
     Database {
         /// Attempted operation.
         action: &'static str,
-        /// On what.
+        /// Store of the operation.
         store: StoreName,
         /// Error of the database.
         source: StoreFault,
@@ -195,7 +195,7 @@ impl fmt::Display for StoreName {
 /// Reason why an entry cannot be appended at its index.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Its bytes are no entry of its kind.
+    /// The bytes are no entry of their kind.
     #[error(transparent)]
     NoEntry {
         /// Error in the bytes.
@@ -338,7 +338,7 @@ pub enum Refusal {
         /// The plan.
         plan: RunId,
     },
-    /// The plan was carried out: what was approved counts once.
+    /// The plan was carried out before: an approval counts once.
     #[error("the plan {plan} was carried out before, in entry {started}: an approval counts once")]
     PlanStarted {
         /// The plan.
@@ -346,7 +346,7 @@ pub enum Refusal {
         /// Index of the entry that started it.
         started: u64,
     },
-    /// After what was answered the plan cannot get that answer.
+    /// The plan cannot get that answer after its last one.
     #[error("the plan {plan} {}, so it cannot be {}", said(*before), answer.as_str())]
     PlanAnswered {
         /// The plan.
@@ -373,7 +373,7 @@ pub enum Refusal {
     OtherCatalog {
         /// The entry that it follows.
         index: Option<u64>,
-        /// The one that it would have to follow.
+        /// The last change of the catalog, which it must follow.
         newest: Option<u64>,
     },
     /// The entry names another one than an alert.
@@ -457,13 +457,13 @@ pub enum Refusal {
     /// A document that the entry names is missing.
     #[error("the document {digest}, which the entry names, is not in the ledger")]
     BlobMissing {
-        /// Its name.
+        /// Name of the document.
         digest: Digest,
     },
-    /// A document came along that the entry does not name.
+    /// The request has a document that the entry does not name.
     #[error("the document {digest} came along, and the entry does not name it")]
     BlobUnnamed {
-        /// Its name.
+        /// Name of the document.
         digest: Digest,
     },
 }
@@ -485,7 +485,7 @@ impl LedgerError {
         !matches!(self, Self::OutcomeUnknown { .. } | Self::Stopped)
     }
 
-    /// Something is wrong with an entry.
+    /// Returns the error of a damaged entry.
     pub fn entry(index: u64, message: &dyn fmt::Display) -> Self {
         Self::Damaged { message: format!("entry {index}: {message}") }
     }

@@ -41,7 +41,7 @@ pub enum ExportError {
     /// The log cannot be read.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// Something in it has no place in a line of JSON.
+    /// A value has no place in a line of JSON.
     #[error("cannot export the log: {0}; the ledger is as it was")]
     Line(#[from] CanonicalError),
     /// The export could not be written.
@@ -124,7 +124,7 @@ fn bytes_of(text: Option<String>, base64: Option<String>) -> Option<Vec<u8>> {
     }
 }
 
-/// Writes a whole log as it is. Nothing is verified on the way but that what entries name is there.
+/// Writes a whole log as it is. The only check is that all documents that entries name exist.
 ///
 /// # Errors
 /// [`ExportError`].

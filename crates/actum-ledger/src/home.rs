@@ -53,11 +53,11 @@ pub struct TenantHome {
 }
 
 impl LedgerHome {
-    /// Opens the home at an absolute path; makes it where it is missing, with the directories above
+    /// Opens the home at an absolute path; makes it if it is missing, with the directories above
     /// it, each for the user alone.
     ///
     /// # Errors
-    /// [`HomeError`]: a path that is not absolute, a symbolic link, something else than a directory,
+    /// [`HomeError`]: a path that is not absolute, a symbolic link, an entry that is no directory,
     /// another owner than the user of this process, access for others, no permission to write.
     pub fn open(path: &Path) -> Result<Self, HomeError> {
         let path = &plain(path)?;
@@ -86,7 +86,7 @@ impl LedgerHome {
         self.root.path()
     }
 
-    /// The directory of a tenant's log, made where it is missing, and then durable.
+    /// The directory of a tenant's log, made if it is missing, and then durable.
     ///
     /// # Errors
     /// [`HomeError`].

@@ -59,7 +59,7 @@ impl HomeInputs {
 }
 
 impl Inputs for HomeInputs {
-    /// Also removes what was left of others whose writing was cut off.
+    /// Stores the request, and removes leftovers of requests whose writing was cut off.
     fn keep(&self, plan: RunId, bytes: &[u8]) -> Result<(), LedgerError> {
         let tenant = self.home.tenant(&self.tenant)?;
         let directory = tenant.directory();

@@ -47,11 +47,11 @@ pub enum Unrecorded {
     Ledger(#[from] LedgerError),
 }
 
-/// Makes a new key for a role, and records in every ledger that is there that it takes the place of the
-/// old one. Where a ledger cannot be written the others are, and the new key signs all the same.
+/// Makes a new key for a role, and records in every existing ledger that it replaces the old one.
+/// If a ledger cannot be written the others are, and the new key signs all the same.
 ///
 /// # Errors
-/// [`KeyError`], where no key was made.
+/// [`KeyError`], if no key was made.
 pub fn rotate(
     home: &LedgerHome,
     role: KeyRole,

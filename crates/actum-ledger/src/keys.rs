@@ -40,7 +40,7 @@ use private::NewKey;
 pub use private::Protection;
 pub use problem::KeyError;
 
-/// The roles of which there is a key from the beginning.
+/// Roles that have a key from the beginning.
 const ROLES: [KeyRole; 2] = [KeyRole::Result, KeyRole::Checkpoint];
 
 /// Margin of an hour, in microseconds, by which a key also counts before and after its time. Runs
@@ -197,7 +197,7 @@ impl Keys {
     /// Protection of the current key of a role, as its file says.
     ///
     /// # Errors
-    /// [`KeyError`]: there is none, or it still waits, or its file is no key.
+    /// [`KeyError`]: the key is missing, or it still waits, or its file is no key.
     pub fn protection(&self, role: KeyRole, now: Timestamp) -> Result<Protection, KeyError> {
         let directory = self.directory()?;
         let entry = current(&read_keyring(&directory)?, &directory, role, now)?;
@@ -225,11 +225,11 @@ impl Keys {
         private::protection(&self.directory()?, key)
     }
 
-    /// Makes the first key of a role. A process that is killed meanwhile leaves either all as it was or
-    /// all done.
+    /// Makes the first key of a role. A process that is killed meanwhile leaves either the old
+    /// state or the new one.
     ///
     /// # Errors
-    /// [`KeyError`]: there is one, or the passphrase is too short or not for this role.
+    /// [`KeyError`]: the role has a key, or the passphrase is too short or not for this role.
     pub fn make(
         &mut self,
         role: KeyRole,
@@ -389,13 +389,13 @@ impl Signer for SigningKey {
 }
 
 impl fmt::Debug for SigningKey {
-    /// Its name alone.
+    /// Prints the name alone.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SigningKey({} {})", self.role, self.id)
     }
 }
 
-/// Makes the first keys, which are there all at once.
+/// Makes the first keys, which appear all at once.
 fn make(root: &Directory, now: Timestamp) -> Result<(), KeyError> {
     clear(root)?;
     let directory = root.directory_made(KEYS_NEW)?;
@@ -459,7 +459,7 @@ fn check_not_waiting(keyring: &Keyring, role: KeyRole, now: Timestamp) -> Result
     }
 }
 
-/// Refuses one more key where there are as many as there may be.
+/// Refuses one more key if the keyring is full.
 fn check_room(keyring: &Keyring, directory: &Directory) -> Result<(), KeyError> {
     if keyring.keys().len() < KEYS_MAX {
         return Ok(());

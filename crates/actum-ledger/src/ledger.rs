@@ -99,7 +99,7 @@ impl Ledger {
         Self { shared: Arc::new(Shared { messages, writer, store, is_warm, unstarted, warning }) }
     }
 
-    /// Appends in one durable transaction: all of them, or none where one is refused.
+    /// Appends in one durable transaction: all of them, or none if one is refused.
     pub fn append(&self, entries: Vec<NewEntry>) -> Pending<Vec<Appended>> {
         let (answer, pending) = Pending::new();
         match Prepared::all(entries) {
@@ -121,11 +121,11 @@ impl Ledger {
         }));
     }
 
-    /// Reads the log as it is at one moment, on the calling thread: all that was answered before, by any process. `question`
-    /// must not use this ledger.
+    /// Reads the log as it is at one moment, on the calling thread: all that was answered before,
+    /// by any process. `question` must not use this ledger.
     ///
     /// # Errors
-    /// [`LedgerError`] where the store cannot be opened or read; those of `question`.
+    /// [`LedgerError`] if the store cannot be opened or read; those of `question`.
     pub fn read<T>(
         &self,
         question: impl FnOnce(&dyn Log) -> Result<T, LedgerError>,
@@ -167,8 +167,8 @@ impl Ledger {
         self.read(|log| log.origin())
     }
 
-    /// Makes durable what can be read already: the process that appended it may have been killed before it did so. Runs on
-    /// the writer's thread, since it is about what is written.
+    /// Makes all readable entries durable: the process that appended them may have been killed
+    /// before it did so. Runs on the writer's thread, since it concerns written entries.
     pub fn make_durable(&self) -> Pending<()> {
         self.ask(|store| store.make_durable())
     }
@@ -198,14 +198,14 @@ impl Ledger {
         self.shared.warning.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Waits until the writer has done what it does after its answers, and gives [`Ledger::warning`], or
-    /// why it could not.
+    /// Waits until the writer has done its work after the answers. Returns [`Ledger::warning`], or
+    /// the error of the wait.
     pub fn finish(&self) -> Option<LedgerError> {
         self.ask(|_| Ok(())).wait().err().or_else(|| self.warning())
     }
 
-    /// A message that cannot be delivered is dropped, and with it the way to the answer, which is how
-    /// who waits learns of it.
+    /// Sends a message to the writer. One that cannot be delivered is dropped with the sender of
+    /// its answer; the waiting caller then gets `Stopped`.
     fn send(&self, message: Message) {
         if let Some(error) = &self.shared.unstarted {
             return message.refuse(error.clone());
@@ -238,7 +238,7 @@ impl<T> Pending<T> {
     /// Waits for the answer.
     ///
     /// # Errors
-    /// [`LedgerError`]; `Stopped` where there will be none.
+    /// [`LedgerError`]; `Stopped` if there will be no answer.
     pub fn wait(self) -> Result<T, LedgerError> {
         self.answer.recv().unwrap_or(Err(LedgerError::Stopped))
     }

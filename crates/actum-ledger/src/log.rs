@@ -34,7 +34,7 @@ pub struct RunRow {
     pub run: RunId,
     /// Workspace of the run.
     pub workspace: WorkspaceId,
-    /// The key of the request, where the caller gave one.
+    /// The key of the request, if the caller gave one.
     pub request: Option<RequestKey>,
     /// Number of the attempt at the request; 1 for a run without a key.
     pub attempt: u32,
@@ -60,13 +60,13 @@ impl RunRow {
 pub struct PlanRow {
     /// The plan.
     pub plan: RunId,
-    /// For which workspace.
+    /// Workspace of the plan.
     pub workspace: WorkspaceId,
     /// The index of its `PLAN_QUEUED`.
     pub queued: u64,
     /// The last answer, and the index of that `PLAN_ANSWERED`.
     pub answered: Option<(Answer, u64)>,
-    /// The index of the `EFFECT_STARTED` or `ACTION_STARTED` that its approval let go.
+    /// The index of the `EFFECT_STARTED` or `ACTION_STARTED` that its approval allowed.
     pub started: Option<u64>,
 }
 
@@ -84,7 +84,7 @@ impl PlanRow {
 pub struct LeaseRow {
     /// Id of the block.
     pub lease: LeaseId,
-    /// Index of its `LEASE_GRANTED`; none of a block that a holder appended.
+    /// Index of its `LEASE_GRANTED`; `None` for a block that a holder appended.
     pub granted: Option<u64>,
     /// Index of its `LEASE_REVOKED`.
     pub revoked: Option<u64>,
@@ -94,7 +94,7 @@ pub struct LeaseRow {
 }
 
 impl LeaseRow {
-    /// A block that no entry is about yet.
+    /// Row of a block without any entry.
     pub fn unknown(lease: LeaseId) -> Self {
         Self { lease, granted: None, revoked: None, used: 0 }
     }
@@ -105,7 +105,7 @@ impl LeaseRow {
 pub struct FileTaskRow {
     /// Id of the task.
     pub task: TaskName,
-    /// Index of its `FILE_TASK_STARTED`; none where it was refused before.
+    /// Index of its `FILE_TASK_STARTED`; `None` if it was refused before.
     pub started: Option<u64>,
     /// Index of its `FILE_TASK_ENDED`.
     pub ended: Option<u64>,
@@ -203,7 +203,7 @@ pub trait Log {
     /// See [`Log::size`].
     fn plan(&self, plan: RunId) -> Result<Option<PlanRow>, LedgerError>;
 
-    /// The plans of which something can still come, oldest first; also those that have expired.
+    /// Returns the plans that can still be carried out, oldest first; also those that have expired.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -216,13 +216,13 @@ pub trait Log {
     fn newest_plans(&self, workspace: WorkspaceId, count: u64)
     -> Result<Vec<PlanRow>, LedgerError>;
 
-    /// One block of a lease; none where no entry is about it.
+    /// Returns one block of a lease; `None` if no entry names it.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn lease(&self, lease: LeaseId) -> Result<Option<LeaseRow>, LedgerError>;
 
-    /// One file task; none where no entry is about it.
+    /// Returns one file task; `None` if no entry names it.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -234,7 +234,7 @@ pub trait Log {
     /// See [`Log::size`].
     fn open_file_tasks(&self) -> Result<Vec<FileTaskRow>, LedgerError>;
 
-    /// Step of a goal; none where no event is about it.
+    /// Returns a step of a goal; `None` if no event names it.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -250,7 +250,7 @@ pub trait Log {
     /// See [`Log::size`].
     fn open_agent_steps(&self) -> Result<Vec<AgentStepRow>, LedgerError>;
 
-    /// Newest event of a step of a plan; none where no event is about it.
+    /// Returns the newest event of a step of a plan; `None` if no event names it.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -266,8 +266,8 @@ pub trait Log {
     /// See [`Log::size`].
     fn agent_entries(&self, correlation: &CorrelationId) -> Result<Vec<u64>, LedgerError>;
 
-    /// Goal that the key of a request stands for: the first one with an event that names it; none where there is no such
-    /// event.
+    /// Returns the goal that the key of a request is bound to: the first one with an event that
+    /// names it; `None` without such an event.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -338,7 +338,7 @@ pub trait Log {
     /// First entry of the log.
     ///
     /// # Errors
-    /// See [`Log::size`]; `Damaged` where it is missing or another.
+    /// See [`Log::size`]; `Damaged` if it is missing or another.
     fn beginning(&self) -> Result<LogStarted, LedgerError> {
         let damaged = |message: String| LedgerError::Damaged { message };
         let first = self.entry(0)?.ok_or_else(|| damaged("it has no first entry".to_owned()))?;

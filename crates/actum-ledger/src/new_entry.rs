@@ -7,7 +7,7 @@ use actum_record::merkle::leaf_hash;
 use crate::error::Refusal;
 use crate::limits::{BODY_BYTES_MAX, REQUEST_ENTRIES_MAX};
 
-/// Something to append.
+/// Entry to append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEntry {
     /// Kind of the entry.
@@ -18,8 +18,8 @@ pub struct NewEntry {
     pub blobs: Vec<Vec<u8>>,
 }
 
-/// An entry whose bytes were checked, ready to be appended. A store keeps its body, its documents and what
-/// [`facts`](Self::facts) says, which follows from the body.
+/// An entry whose bytes were checked, ready to be appended. A store keeps its body, its documents
+/// and its [`facts`](Self::facts), which follow from the body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
     body: Vec<u8>,

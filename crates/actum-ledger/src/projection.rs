@@ -169,7 +169,7 @@ pub trait ProjectionReader {
     /// Reader of what entries say about the agent core.
     fn agent(&self) -> &dyn AgentReader<Error = Self::Error>;
 
-    /// Index and hash of the last `CATALOG_CHANGED`, or where there is none of the first entry.
+    /// Index and hash of the last `CATALOG_CHANGED`, or of the first entry if there is none.
     ///
     /// # Errors
     /// See [`ProjectionReader::known`].

@@ -6,11 +6,11 @@ use actum_record::merkle;
 use crate::error::LedgerError;
 use crate::log::Log;
 
-/// The proof that entry `index` is in the log as it was when it had `size` entries. `None` where it
-/// is not, or there are fewer.
+/// Returns the proof that entry `index` is in the log as it was when it had `size` entries. `None`
+/// if it is not, or if there are fewer.
 ///
 /// # Errors
-/// [`LedgerError`] where the log cannot be read.
+/// [`LedgerError`] if the log cannot be read.
 pub fn inclusion(log: &dyn Log, size: u64, index: u64) -> Result<Option<Vec<Digest>>, LedgerError> {
     if size > log.size()? {
         return Ok(None);

@@ -26,10 +26,10 @@ pub trait Snapshot: Log + Send {
     /// Returns what opens other snapshots of the same log, so that several threads can read. Each may be of a later moment.
     fn opener(&self) -> OpenSnapshot;
 
-    /// Counts the entries. As many as [`size`](Log::size) says exist, unless some are missing.
+    /// Counts the entries. The count is that of [`size`](Log::size), unless some are missing.
     ///
     /// # Errors
-    /// [`LedgerError`] where the store cannot be read, as of everything here.
+    /// [`LedgerError`] if the store cannot be read, as of everything here.
     fn count_entries(&self) -> Result<u64, LedgerError>;
 
     /// Calls `visit` with the stored entries of a range of indexes, in their order. Missing ones are left out.
@@ -79,11 +79,12 @@ pub trait Snapshot: Log + Send {
 pub struct StoredEntry<'a> {
     /// Its place, counted from 0.
     pub index: u64,
-    /// Name of its kind; none where it is no text.
+    /// Name of its kind; `None` if it is not text.
     pub kind: Option<&'a str>,
     /// Its fields, in the order of [`StoredEntry::FIELDS`].
     pub fields: [Field<'a>; 6],
-    /// Hashes of the subtrees that it completes, side by side, its own first; none where they are no bytes.
+    /// Hashes of the subtrees that it completes, side by side, its own first; `None` if they are
+    /// not bytes.
     pub nodes: Option<&'a [u8]>,
     /// Its exact bytes.
     pub body: StoredBytes<'a>,
@@ -164,7 +165,7 @@ pub struct KeptDocument {
 pub enum DocumentName {
     /// A digest.
     Digest(Digest),
-    /// Bytes that are no digest, or nothing.
+    /// Bytes that are not a digest, or no bytes.
     Other(Vec<u8>),
 }
 
@@ -191,7 +192,7 @@ pub struct Projection<'a> {
     pub runs: &'a HashMap<RunId, Known>,
     /// Each plan.
     pub plans: &'a HashMap<RunId, KnownPlan>,
-    /// Each lease block that an entry is about.
+    /// Each lease block that an entry names.
     pub leases: &'a HashMap<LeaseId, LeaseRow>,
     /// Each file task.
     pub file_tasks: &'a HashMap<TaskName, KnownFileTask>,

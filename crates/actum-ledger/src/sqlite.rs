@@ -44,7 +44,7 @@ pub const LOCKED_SECONDS_MAX: u64 = 10;
 /// behind a stopped process.
 pub const TURN_SECONDS_MAX: u64 = 30;
 
-/// In how many transactions the length of the log of the database is looked at once.
+/// Number of transactions between two looks at the length of the log of the database.
 const TRANSACTIONS_UNSEEN: u32 = 8;
 
 /// Options of a database.
@@ -78,7 +78,7 @@ pub struct SqliteStore {
     frontier: Option<Frontier>,
     /// Transactions since the length of the log of the database was looked at.
     unseen: u32,
-    /// From how many bytes on nothing new is started.
+    /// Size in bytes from which on nothing new is started.
     bytes_max: u64,
     /// A commit failed: nothing more is appended through this connection.
     is_spent: bool,

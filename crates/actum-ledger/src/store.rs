@@ -11,18 +11,18 @@ use crate::snapshot::OpenSnapshot;
 
 /// A log that can be appended to.
 pub trait Store: Log + Send {
-    /// Appends in one durable transaction. Each request is taken or refused as a whole, and a refused
-    /// one does not keep the others out.
+    /// Appends in one durable transaction. Each request is taken or refused as a whole, and a
+    /// refused one does not keep the others out.
     ///
     /// # Errors
-    /// [`LedgerError`] where none of them was appended; `OutcomeUnknown` where that is not known.
+    /// [`LedgerError`] if none of them was appended; `OutcomeUnknown` if that is not known.
     fn append(
         &mut self,
         requests: &[Request],
     ) -> Result<Vec<Result<Vec<Appended>, Refusal>>, LedgerError>;
 
-    /// Keeps a signed checkpoint, which must cover more than the newest one and no more than there
-    /// is.
+    /// Keeps a signed checkpoint, which must cover more than the newest one and no more than the
+    /// log has.
     ///
     /// # Errors
     /// See [`Store::append`].
@@ -33,10 +33,10 @@ pub trait Store: Log + Send {
     /// has no limit.
     fn limit(&mut self, _bytes_max: u64) {}
 
-    /// Makes durable what can be read already: a process may have been ended before it did so itself.
+    /// Makes all readable entries durable: a process may have been ended before it did so itself.
     ///
     /// # Errors
-    /// [`LedgerError`] where the system fails.
+    /// [`LedgerError`] if the system fails.
     fn make_durable(&mut self) -> Result<(), LedgerError> {
         Ok(())
     }

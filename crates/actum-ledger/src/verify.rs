@@ -28,7 +28,7 @@ pub(crate) use fold::Fold;
 pub(crate) use signatures::SignatureKind;
 pub use signatures::{Checks, EntryCheck, NoteCheck, Receipts};
 
-/// Threads that read and hash, where the machine has as many processors.
+/// Limit of the threads that read and hash, if the machine has as many processors.
 const THREADS_MAX: usize = 8;
 /// Chunks that may wait to be folded, of all threads.
 const WAITING: usize = 8;
@@ -39,7 +39,7 @@ const CHECKPOINTS: u64 = 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Verification {
-    /// The name of the log, where it has one.
+    /// The name of the log, if it has one.
     pub origin: Option<String>,
     /// Number of entries.
     pub entries: u64,
@@ -55,7 +55,7 @@ pub struct Verification {
     pub checkpoints: u64,
     /// Number of entries that the newest of them covers.
     pub covered: u64,
-    /// Receipts whose own signature was looked at, and counts.
+    /// Receipts whose own signature was checked, and counts.
     pub receipts: u64,
     /// Number of entries with an earlier time than the one before. They show a changed clock, and
     /// prove nothing about the log.
@@ -77,7 +77,7 @@ impl Verification {
         self.findings.is_empty()
     }
 
-    /// Something else is wrong.
+    /// Adds another finding.
     pub fn tell(&mut self, subject: Subject, message: String) {
         if self.findings.len() < Self::FINDINGS_MAX {
             self.findings.push(Finding { subject, message });
@@ -130,8 +130,8 @@ pub fn verify(
     let (stretches, rest) = documents::stretches(fold.named().len());
     let mut documents = Documents::default();
     let (mut rows, mut projected) = (Vec::new(), Vec::new());
-    // The other threads read documents while this one looks at the runs, of which only this
-    // snapshot knows what they were at the moment of the view.
+    // The other threads read documents while this one checks the runs. Only this snapshot knows
+    // what they were at the moment of the view.
     in_order(
         view,
         (&stretches, stretches.len()),
@@ -212,8 +212,8 @@ pub(crate) fn compared(
     }
 }
 
-/// Has several threads read `jobs`, and takes what they read in the order of the jobs. Each thread may
-/// be `ahead` of that by so many. `meanwhile` is done here, when the threads have begun.
+/// Reads `jobs` in several threads, and takes their results in the order of the jobs. Each thread
+/// may be `ahead` of that by so many. `meanwhile` is done here, when the threads have begun.
 fn in_order<J: Copy + Sync, T: Send>(
     view: &dyn Snapshot,
     (jobs, ahead): (&[J], usize),
@@ -268,12 +268,13 @@ pub(crate) struct Checkpoints<'a> {
     pub(crate) covered: u64,
 }
 
-/// The most entries that a writer is expected to leave without a checkpoint: those after which one is due, and those of one
-/// transaction.
+/// Limit of the entries that a writer is expected to leave without a checkpoint: those after which
+/// one is due, and those of one transaction.
 const UNSIGNED_ENTRIES_MAX: u64 = CHECKPOINT_ENTRIES + 1024;
 
 impl Checkpoints<'_> {
-    /// Checks that no more of the `size` entries are behind the newest checkpoint than the writer leaves there.
+    /// Checks that the writer left no more entries behind the newest checkpoint than it may, of
+    /// `size`.
     pub(crate) fn check_end(&self, fold: &mut Fold, size: u64) {
         let unsigned = size.saturating_sub(self.covered);
         if unsigned > UNSIGNED_ENTRIES_MAX {
@@ -285,7 +286,7 @@ impl Checkpoints<'_> {
         }
     }
 
-    /// Looks at the next one. `root` is the one of the log at its size, where that is known.
+    /// Checks the next one. `root` is the one of the log at its size, if that is known.
     pub(crate) fn take(
         &mut self,
         fold: &mut Fold,

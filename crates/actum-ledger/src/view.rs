@@ -1,4 +1,4 @@
-//! One tenant's log, open for reading: what it was at one moment.
+//! View of one tenant's log: its state at one moment, for reading.
 
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;

@@ -52,7 +52,7 @@ pub struct SampleRun {
     pub label_bytes: usize,
     /// Digest of its change.
     pub change: Digest,
-    /// The approval that lets it go.
+    /// Approval that it is started by.
     pub approval: Option<Approval>,
     /// The run that it undoes.
     pub undoes: Option<RunId>,
@@ -93,7 +93,7 @@ impl SampleRun {
     /// Its `EFFECT_STARTED`, with the document.
     ///
     /// # Errors
-    /// Those of canonical JSON, which none of this leads to.
+    /// Those of canonical JSON, which do not occur here.
     pub fn started(&self) -> Result<NewEntry, CanonicalError> {
         let (request, attempt) = self.request.clone().unzip();
         let body = canonical::to_vec(&EffectStarted {
@@ -127,7 +127,7 @@ impl SampleRun {
         Ok(NewEntry { kind: EntryKind::EffectStarted, body, blobs: self.documents() })
     }
 
-    /// Its `EFFECT_DONE`, where it began with the entry `started`.
+    /// Its `EFFECT_DONE`, for a run that began with the entry `started`.
     ///
     /// # Errors
     /// See [`SampleRun::started`].
@@ -203,7 +203,7 @@ impl SampleRun {
         Ok(NewEntry { kind: EntryKind::PlanRefused, body, blobs })
     }
 
-    /// A `PLAN_ANSWERED` about it, where the entry `queued` with that hash queued it.
+    /// A `PLAN_ANSWERED` about it; the entry `queued` with that hash queued it.
     ///
     /// # Errors
     /// See [`SampleRun::started`].

@@ -25,7 +25,8 @@ pub(super) fn stays(store: &mut dyn Store) -> Outcome {
     check_snapshot(&*later)
 }
 
-/// Checks what a snapshot of a sound log gives beside its queries, and that the verification finds nothing.
+/// Checks what a snapshot of a sound log returns beside its queries, and that the verification
+/// finds nothing.
 ///
 /// # Errors
 /// [`Broken`] with the first rule that does not hold.

@@ -21,7 +21,7 @@ use crate::verify::{
 const LINE_BYTES_MAX: u64 = BODY_BYTES_MAX as u64 * 6 + 4096;
 /// The longest first line that [`whole`] reads, in bytes.
 const HEADER_BYTES_MAX: u64 = 4096;
-/// The most receipts that are kept until a checkpoint comes that covers them.
+/// Limit of the receipts that are kept until a checkpoint covers them.
 const WAITING_MAX: usize = 256;
 
 /// Verifies an export as [`verify`](crate::verify::verify) does, except for what only a database
@@ -133,7 +133,8 @@ pub struct WholeExport {
     pub entries: u64,
 }
 
-/// Reads a file that is an export as a whole, by the form of each line; `None` where it is not. Proves nothing.
+/// Reads a file that is an export as a whole, by the form of each line; `None` for any other file.
+/// Proves nothing.
 ///
 /// # Errors
 /// Those of the system.
@@ -279,7 +280,7 @@ impl Progress<'_> {
     }
 }
 
-/// A line in the one way in which it can be written.
+/// Reads a line, which must be in its only written form.
 fn parsed<T: DeserializeOwned + Serialize>(line: &[u8]) -> Result<T, String> {
     let read: T = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let written = canonical::to_vec(&read).map_err(|error| error.to_string())?;
@@ -292,7 +293,7 @@ fn parsed<T: DeserializeOwned + Serialize>(line: &[u8]) -> Result<T, String> {
 
 struct Lines<'r> {
     from: &'r mut dyn BufRead,
-    /// Of the line that was read last, counted from 1.
+    /// Number of the last line read, counted from 1.
     line: u64,
 }
 

@@ -67,7 +67,7 @@ impl Marks {
         Ok(UnderWay { id, name, directory, _lock: lock })
     }
 
-    /// Takes the mark of something, made where it is missing. `None` where another process holds it.
+    /// Takes the mark of an activity, made if it is missing. `None` if another process holds it.
     ///
     /// # Errors
     /// [`HomeError`]
@@ -199,7 +199,7 @@ impl UnderWay {
         self.directory.replace(&self.notes(), notes)
     }
 
-    /// Makes what was kept last durable.
+    /// Makes the last notes durable.
     ///
     /// # Errors
     /// [`HomeError`]
@@ -207,7 +207,7 @@ impl UnderWay {
         self.directory.sync_file(&self.notes())
     }
 
-    /// The device of the file system that it is on: who syncs all of that makes it durable as well.
+    /// The device of the file system that it is on: a sync of that makes it durable as well.
     ///
     /// # Errors
     /// [`HomeError`]

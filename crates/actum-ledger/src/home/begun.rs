@@ -17,7 +17,7 @@ const LOCK_MODE: u32 = 0o600;
 impl LedgerHome {
     /// Names of the directories in a home.
     pub const DIRECTORIES: [&str; 4] = [KEYS, KEYS_NEW, TENANTS, TRUSTED];
-    /// Name of the directory of the DuckDB library, which is no part of a ledger and can be there before it.
+    /// Name of the directory of the DuckDB library, which is no part of a ledger and may be older.
     pub const SQL: &str = "sql";
 
     /// Finds an entry that is no part of a home. [`LedgerHome::SQL`] is a part, and so is every

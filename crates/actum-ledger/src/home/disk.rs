@@ -40,10 +40,10 @@ pub(crate) struct Lock {
     path: PathBuf,
 }
 
-/// With whom a lock is shared.
+/// Sharing of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// With all who want to share it.
+    /// Shared with all processes that want to share it.
     Shared,
     /// Shared with no other process.
     Exclusive,
@@ -58,7 +58,7 @@ const FILE: OFlags =
 const OTHERS: u32 = 0o077;
 
 impl Directory {
-    /// Opens the directory, if it is there.
+    /// Opens the directory, if it exists.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, HomeError> {
         Self::open_at(CWD, path.as_os_str(), path.to_owned())
     }
@@ -89,7 +89,7 @@ impl Directory {
         &self.path
     }
 
-    /// Opens the directory of that name in it, if it is there.
+    /// Opens the directory of that name in it, if it exists.
     pub(crate) fn directory(&self, name: &str) -> Result<Option<Self>, HomeError> {
         Self::open_at(&self.handle, OsStr::new(name), self.path.join(name))
     }
@@ -141,7 +141,7 @@ impl Directory {
     /// yet.
     pub(crate) fn create(&self, name: &str, bytes: &[u8]) -> Result<(), HomeError> {
         let created = self.written(name, bytes).and_then(|file| {
-            // Not tried again after EIO: the kernel would then say yes.
+            // Not tried again after EIO: the kernel would then report success.
             retry(|| fs::fsync(&file))
         });
         created.map_err(|error| refused("write", self.path.join(name), error))
@@ -222,12 +222,12 @@ impl Directory {
         fs::renameat_with(&self.handle, from, &self.handle, to, flags)
     }
 
-    /// Removes a file, if it is there.
+    /// Removes a file, if it exists.
     pub(crate) fn remove(&self, name: &str) -> Result<(), HomeError> {
         self.unlink(name, AtFlags::empty())
     }
 
-    /// Removes an empty directory, if it is there.
+    /// Removes an empty directory, if it exists.
     pub(crate) fn remove_directory(&self, name: &str) -> Result<(), HomeError> {
         self.unlink(name, AtFlags::REMOVEDIR)
     }
@@ -239,7 +239,7 @@ impl Directory {
         }
     }
 
-    /// The names in it that are text, as all of ours are, in their order.
+    /// Names in it that are text, as all of ours are, in their order.
     pub(crate) fn names(&self) -> Result<Vec<String>, HomeError> {
         let list = || {
             let mut names = Vec::new();
@@ -253,7 +253,8 @@ impl Directory {
         list().map_err(|error| refused("list", self.path.clone(), error))
     }
 
-    /// Removes files whose writing was cut off: they got no name in the `seconds` before the file `written` was written.
+    /// Removes files whose writing was cut off: those with a temporary name that are more than
+    /// `seconds` older than the file `written`.
     pub(crate) fn remove_cut_off(&self, written: &str, seconds: i64) -> Result<(), HomeError> {
         let modified = |name: &str| match fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)
         {
@@ -317,8 +318,8 @@ impl Directory {
         found(self.take_lock(name, OFlags::empty(), FlockOperation::NonBlockingLockExclusive))
     }
 
-    /// Takes the lock of that name for itself, where it is there. Who has it for a moment is waited for, and who keeps it is an
-    /// error.
+    /// Takes the lock of that name exclusively, if it exists. Waits for a process that has it for a
+    /// moment; one that keeps it is an error.
     pub(crate) fn lock_soon(&self, name: &str) -> Result<Option<Lock>, HomeError> {
         let operation = FlockOperation::NonBlockingLockExclusive;
         for _ in 0..LOCK_TRIES {
@@ -376,7 +377,8 @@ impl Directory {
         path: PathBuf,
     ) -> Result<Option<Self>, HomeError> {
         let name = name.as_bytes();
-        // A link that another process puts in the place of a directory meanwhile would lead each look elsewhere.
+        // Another process could put a link in the place of a directory, which would lead each look
+        // elsewhere.
         let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let handle = match retry(|| fs::openat2(&parent, name, DIRECTORY, Mode::empty(), resolve)) {
             Err(Errno::NOSYS | Errno::PERM) => {
@@ -447,7 +449,7 @@ pub(crate) fn random() -> io::Result<Zeroizing<[u8; 32]>> {
     }
 }
 
-/// Refuses what is something else, belongs to another user, or is open to others.
+/// Refuses an entry of another kind, of another user, or open to others.
 fn check(handle: &OwnedFd, path: &Path, what: Thing) -> Result<fs::Stat, HomeError> {
     let stat = fs::fstat(handle).map_err(|error| refused("look at", path.to_owned(), error))?;
     let path = || path.to_owned();

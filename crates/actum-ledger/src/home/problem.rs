@@ -28,7 +28,7 @@ pub enum HomeError {
         /// Expected kind of the entry.
         what: Thing,
     },
-    /// Something else is there.
+    /// Another entry is at the path.
     #[error("cannot use `{}`: it is not {what}", Shown(path))]
     Other {
         /// The path.
@@ -50,7 +50,7 @@ pub enum HomeError {
         /// User of this process.
         user: u32,
     },
-    /// Others may read or write it.
+    /// Other users may read or write it.
     #[error(
         "cannot use `{}`: other users may reach it: its mode is {mode:04o} and must be {:04o}; if \
          nobody did, run `chmod {:o} {}`",
@@ -100,7 +100,7 @@ pub enum HomeError {
     System {
         /// Attempted operation.
         doing: &'static str,
-        /// On what.
+        /// Path of the operation.
         path: PathBuf,
         /// Error of the system.
         source: io::Error,
@@ -117,7 +117,7 @@ pub enum Thing {
 }
 
 impl HomeError {
-    /// Turns the error of a sync into one that says that the change was made.
+    /// Turns the error of a sync into one that states that the change was made.
     pub(super) fn unsynced(self) -> Self {
         if let Self::System { path, source, .. } = self {
             return Self::Unsynced { path, source };

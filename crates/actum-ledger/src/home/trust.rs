@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{Directory, HomeError, LedgerHome};
 
 pub(super) const TRUSTED: &str = "trusted";
-/// The longest record: a path, escaped, and what stands around it.
+/// Limit of a record in bytes: a path, escaped, and the text around it.
 const RECORD_BYTES_MAX: usize = 64 << 10;
 const FORMAT: &str = "actum.trusted-policy/1";
 

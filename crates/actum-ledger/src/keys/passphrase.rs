@@ -12,13 +12,13 @@ pub const PASSPHRASE_CHARACTERS_MIN: usize = 8;
 /// A passphrase, wiped when it goes. It is used byte for byte.
 pub struct Passphrase(Zeroizing<Vec<u8>>);
 
-/// Bytes that are no passphrase. Of what they are nothing is said.
+/// Bytes that are no passphrase. No message shows any of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PassphraseError {
     /// The passphrase is empty.
     #[error("it is empty")]
     Empty,
-    /// There are more than [`PASSPHRASE_BYTES_MAX`].
+    /// The passphrase has more than [`PASSPHRASE_BYTES_MAX`] bytes.
     #[error("it has more than {PASSPHRASE_BYTES_MAX} bytes")]
     TooLong,
     /// The passphrase cannot be typed, and programs would not agree where it ends.
@@ -60,7 +60,7 @@ impl Passphrase {
 }
 
 impl fmt::Debug for Passphrase {
-    /// Nothing of it.
+    /// Prints nothing of it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Passphrase")
     }

@@ -11,7 +11,7 @@ use super::pem::{self, Content, Unreadable};
 use super::{Admission, KeyError, SigningKey, sealed};
 use crate::home::{Directory, random};
 
-/// The longest file of a private key, in bytes; ours have 119, and under a passphrase 290.
+/// Limit of the file of a private key, in bytes; ours have 119, and under a passphrase 290.
 const PEM_BYTES_MAX: usize = 4096;
 
 /// Protection of a private key against other users.
@@ -20,7 +20,7 @@ const PEM_BYTES_MAX: usize = 4096;
 pub enum Protection {
     /// A passphrase, which each use takes.
     Passphrase,
-    /// Nothing but that other users may not read the file.
+    /// Only the permissions of the file keep other users from reading it.
     FilePermissions,
 }
 

@@ -132,7 +132,7 @@ pub enum KeyError {
         /// The file.
         path: PathBuf,
     },
-    /// The file is protected in a way that is not ours.
+    /// The file is protected by another scheme than ours.
     #[error(
         "cannot use the {role} key `{}`: what protects it is not scrypt with AES-256-CBC, or costs more \
          than 256 MiB; protect it so, or put it back from a backup",

@@ -25,7 +25,7 @@ struct Cost {
 /// About 100 ms. OpenSSL reads nothing that takes more than 32 MiB, so the memory is passed five times
 /// instead.
 const COST: Cost = Cost { n: 1 << 14, r: 8, p: 5 };
-/// The most that a file may make us write, in bytes: some tenths of a second.
+/// Limit of the memory that a file may make us write, in bytes: some tenths of a second.
 const COST_BYTES_MAX: u64 = 256 << 20;
 const BLOCK: usize = 16;
 
@@ -71,7 +71,7 @@ fn write_at(
 }
 
 impl Sealed {
-    /// Reads what is in the text; nothing is computed yet.
+    /// Reads the parameters and the text; nothing is computed yet.
     pub(super) fn read(der: &[u8]) -> Result<Self, Unreadable> {
         let info = EncryptedPrivateKeyInfoRef::from_der(der).map_err(|_| Unreadable::Malformed)?;
         match info.encryption_algorithm.pbes2().filter(|parameters| is_ours(parameters)) {

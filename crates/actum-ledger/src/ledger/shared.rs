@@ -21,7 +21,7 @@ pub(super) struct SharedStore {
     is_appending: AtomicBool,
     /// Most bytes of the log, for a store that is opened again.
     bytes_max: AtomicU64,
-    /// Opens snapshots beside the store, where the store has such.
+    /// Opens snapshots beside the store, if the store has such.
     snapshots: OnceLock<OpenSnapshot>,
 }
 
@@ -43,7 +43,7 @@ impl SharedStore {
         }
     }
 
-    /// Opens the store before it is needed. The error is returned to the first who needs it.
+    /// Opens the store before it is needed. The error is returned to the first caller.
     pub(super) fn open_early(&self) {
         let mut state = self.lock();
         let failed = state.store(self).err();
@@ -99,8 +99,8 @@ impl SharedStore {
         answer
     }
 
-    /// A snapshot for a reader that would wait for an append otherwise. `None` where the store has no snapshots or none
-    /// can be opened: the reader then waits.
+    /// Returns a snapshot for a reader that would wait for an append otherwise. `None` if the store
+    /// has no snapshots or none can be opened: the reader then waits.
     fn snapshot_beside_append(&self) -> Option<Box<dyn Snapshot>> {
         let is_appending = self.is_appending.load(Ordering::Relaxed);
         let open = self.snapshots.get().filter(|_| is_appending)?;

@@ -15,7 +15,7 @@ use crate::log::SignedCheckpoint;
 use crate::new_entry::{Appended, Request};
 use crate::store::Store;
 
-/// The most requests in one transaction.
+/// Limit of the requests in one transaction.
 const BATCH_MAX: usize = 256;
 
 type Answer<T> = Sender<Result<T, LedgerError>>;
@@ -23,13 +23,13 @@ type Question = Box<dyn FnOnce(Result<&mut (dyn Store + 'static), LedgerError>) 
 
 /// Message to the writer.
 pub(super) enum Message {
-    /// To append these entries, all or none.
+    /// Appends these entries, all or none.
     Append { entries: Request, answer: Answer<Vec<Appended>> },
-    /// To answer a question.
+    /// Answers a question.
     Ask(Question),
-    /// To get ready for the next append, when nothing else waits.
+    /// Gets ready for the next append, when nothing else waits.
     Warm,
-    /// To sign what there is.
+    /// Signs a checkpoint of the log.
     Checkpoint(Answer<Option<SignedCheckpoint>>),
 }
 
@@ -143,7 +143,8 @@ impl Writer {
         drop(self.store.with(Store::tidy));
     }
 
-    /// Asks the store only where what is known says that it is time: another process may have signed.
+    /// Returns true if a checkpoint is due. Asks the store only if the known size says so: another
+    /// process may have signed.
     fn is_due(&mut self, size: u64) -> Result<bool, LedgerError> {
         if size < self.covered.saturating_add(CHECKPOINT_ENTRIES) {
             return Ok(false);
@@ -153,7 +154,7 @@ impl Writer {
         Ok(size >= self.covered.saturating_add(CHECKPOINT_ENTRIES))
     }
 
-    /// Signs what is durable.
+    /// Signs the durable entries.
     fn checkpoint(&self) -> Result<Option<SignedCheckpoint>, LedgerError> {
         let key = (self.key)()?;
         self.store.with(|store| signed_checkpoint(store, &*key))
@@ -213,7 +214,7 @@ fn check_continues(
     )))
 }
 
-/// Takes along the appends that wait already, and gives what is to be done after them.
+/// Adds the appends that wait already, and returns the message to handle after them.
 fn gather(
     messages: &Receiver<Message>,
     batch: &mut Vec<Request>,

@@ -48,7 +48,7 @@ pub trait AgentReader {
     /// Error of a store that cannot be read.
     type Error;
 
-    /// Tenant of the log; none where it has no first entry.
+    /// Tenant of the log; `None` if it has no first entry.
     ///
     /// # Errors
     /// Those of the store, as of everything here.
@@ -80,7 +80,7 @@ pub trait AgentReader {
         step: &StepId,
     ) -> Result<Option<AgentCurrentRow>, Self::Error>;
 
-    /// Goal that the key of a request stands for: the first one with an event that names it.
+    /// Goal that the key of a request is bound to: the first one with an event that names it.
     ///
     /// # Errors
     /// See [`AgentReader::log_tenant`].

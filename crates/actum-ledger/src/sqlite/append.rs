@@ -98,11 +98,11 @@ fn transaction<T>(
     Ok((done, frontier))
 }
 
-/// The edge of the log, as it was seen or as it is now.
+/// Returns the edge of the log, as it was seen or as it is now.
 ///
 /// # Errors
-/// `Damaged` where a checkpoint covers more than there is; looked at only where the size is not the one
-/// that was seen.
+/// `Damaged` if a checkpoint covers more than the log has. That is checked only if the size is not
+/// the one that was seen.
 pub(super) fn edge(link: &Link, seen: Option<Frontier>) -> Result<Frontier, LedgerError> {
     let size = link.size()?;
     if let Some(seen) = seen.filter(|seen| seen.size() == size) {
@@ -118,8 +118,9 @@ pub(super) fn edge(link: &Link, seen: Option<Frontier>) -> Result<Frontier, Ledg
     link.frontier(size)
 }
 
-/// A new connection in the place of one whose last commit failed. What that commit left may be found
-/// in the log of the database though it is not durable, so all of the log is made durable first.
+/// Makes a new connection in place of one whose last commit failed. The log of the database may
+/// hold the entries of that commit though they are not durable, so all of the log is made durable
+/// first.
 fn reconnect(link: &mut Link) -> Result<(), LedgerError> {
     let fresh = connect(&link.path)?;
     let taken = fresh.connection.query_row("PRAGMA wal_checkpoint(FULL)", (), |row| {
@@ -315,7 +316,7 @@ pub(super) fn checkpoint(link: &Link, checkpoint: &SignedCheckpoint) -> Result<(
     }
 }
 
-/// Takes the pages in the log of the database over where they are more than `pages`. Another process
+/// Takes the pages in the log of the database over if they are more than `pages`. Another process
 /// that does so at the moment is left alone with it.
 pub(super) fn take_over(link: &Link, pages: u32) -> Result<(), LedgerError> {
     let run = |sql| {

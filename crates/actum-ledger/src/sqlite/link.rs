@@ -21,12 +21,12 @@ use crate::log::{
     PlanRow, RunRow, SignedCheckpoint,
 };
 
-/// The most rows that one question of the ledger has room for at once.
+/// Limit of the rows that one question of the ledger has room for at once.
 const ROWS_MAX: u64 = 1 << 20;
 /// Statements that are kept ready.
 const STATEMENTS: usize = 48;
 
-/// A connection, and where it leads.
+/// A connection, and the path of its database.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) connection: Connection,
@@ -59,7 +59,8 @@ impl Link {
         Ok(Self { connection, path: path.to_owned(), tenant: OnceCell::new() })
     }
 
-    /// Counts the rows of entries. As many as [`size`](Log::size) says are there, unless some are missing.
+    /// Counts the rows of entries. The count is that of [`size`](Log::size), unless some are
+    /// missing.
     pub(crate) fn count_entries(&self) -> Result<u64, LedgerError> {
         Ok(self.one("SELECT count(*) FROM entry", (), |row| row.get(0))?.unwrap_or(0))
     }

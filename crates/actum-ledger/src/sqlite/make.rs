@@ -195,9 +195,9 @@ pub(super) fn make(
     synced.map_err(|error| failed("sync", directory, error))
 }
 
-/// Sees to it that the database's own log has room: zeros, written and made durable once, with the
-/// name of the file. An append into them changes no size and no name, so that one `fdatasync` of the
-/// bytes alone makes it durable. The link keeps every other writer out meanwhile.
+/// Makes room in the database's own log: zeros, written and made durable once, with the name of the
+/// file. An append into them changes no size and no name, so that one `fdatasync` of the bytes
+/// alone makes it durable. The link keeps every other writer out meanwhile.
 pub(super) fn make_room(
     link: &Link,
     directory: &Path,

@@ -41,11 +41,11 @@ pub(crate) struct Unpacker {
 }
 
 impl Unpacker {
-    /// The bytes that were packed.
+    /// Returns the unpacked bytes.
     ///
     /// # Errors
-    /// A frame that is damaged, that does not say how long its content is, or whose content is longer
-    /// than a ledger takes ([`BODY_BYTES_MAX`]).
+    /// A frame that is damaged, that does not state the length of its content, or whose content is
+    /// longer than a ledger takes ([`BODY_BYTES_MAX`]).
     pub(crate) fn unpack<'b>(&'b mut self, stored: &'b [u8]) -> io::Result<&'b [u8]> {
         if !stored.starts_with(&MAGIC) {
             return Ok(stored);

@@ -15,7 +15,7 @@ use crate::log::{
 };
 use crate::projection::agent::{KnownAccess, KnownConfirmation};
 
-/// A value of ours as a column holds it.
+/// A value of ours in the form of a column.
 pub(super) struct Column<T>(pub(super) T);
 
 /// Reads `run, workspace, request, attempt, started, done, status`.

@@ -13,7 +13,7 @@ use crate::error::LedgerError;
 const APPLICATION: i32 = 0x6163_744c;
 /// The version that this program writes.
 const VERSION: u32 = 8;
-/// The oldest version of this program that may read what it writes.
+/// Oldest version of this program that may read what it writes.
 const READ_FROM: u32 = 8;
 
 /// Definitions that came with each version. A definition makes either tables with their indexes, or indexes of tables of an
@@ -85,9 +85,9 @@ pub(super) fn renew(connection: &Connection, path: &Path) -> Result<(), LedgerEr
     renew().map_err(|error| fault("append to", path, error))
 }
 
-/// Lets a connection that only reads find the tables that an older ledger does not have: empty, and of this
-/// connection alone. An index of a table that is there has no such stand-in: without it the table is looked
-/// through. Nor has a trigger, which only a writer needs.
+/// Adds the tables that an older ledger does not have to a connection that only reads: empty, and
+/// of this connection alone. An index has no such stand-in: without it the table is looked through.
+/// Nor has a trigger, which only a writer needs.
 pub(super) fn stand_in(connection: &Connection, path: &Path) -> Result<(), LedgerError> {
     let stand_in = || {
         let version = Identity::read(connection)?.version;
@@ -115,7 +115,7 @@ fn added(version: u32) -> impl Iterator<Item = &'static str> {
     TABLES.iter().skip(known).copied().flatten().copied()
 }
 
-/// Refuses what is no ledger, and what a later program made.
+/// Refuses a database that is no ledger, or that a later program made.
 pub(super) fn check(
     connection: &Connection,
     path: &Path,
@@ -172,7 +172,7 @@ pub(super) fn check_whole(link: &Link, tell: &mut dyn FnMut(String)) -> Result<(
     Ok(())
 }
 
-/// All that a database is made of, as text.
+/// Returns all parts of a database, as text.
 fn parts(connection: &Connection) -> rusqlite::Result<Vec<[String; 4]>> {
     let sql = "SELECT tbl_name, type, name, coalesce(sql, '') FROM sqlite_schema";
     let mut statement = connection.prepare(sql)?;

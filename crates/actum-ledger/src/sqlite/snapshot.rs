@@ -1,4 +1,4 @@
-//! A ledger in a database as it was at one moment: what is read through a connection of its own.
+//! Snapshot of a ledger in a database, read through a connection of its own.
 
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};

@@ -24,7 +24,7 @@ pub(super) struct Chunk {
     /// Hashes of its entries; zeros for a missing entry.
     pub(super) leaves: Vec<Digest>,
     pub(super) findings: Vec<Finding>,
-    /// Its subtree, where it is complete and no entry is missing.
+    /// Its subtree, if it is complete and no entry is missing.
     root: Option<Digest>,
     /// The hashes that its last entry has besides those of subtrees within.
     above: Vec<u8>,
@@ -136,7 +136,7 @@ impl Reading {
         self.found.push(((self.steps, true), finding));
     }
 
-    /// From here on nothing is known about the subtrees.
+    /// Records that nothing is known about the subtrees from here on.
     fn interrupt(&mut self) {
         self.whole = self.whole.or(Some(self.chunk.facts.len()));
     }
@@ -150,7 +150,7 @@ impl Reading {
         self.steps += 1;
     }
 
-    /// Looks at one entry.
+    /// Reads one entry.
     fn take(&mut self, entry: &StoredEntry<'_>) {
         let index = entry.index;
         let (nodes, body) = match (entry.nodes, &entry.body) {

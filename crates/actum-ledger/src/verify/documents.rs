@@ -16,7 +16,7 @@ pub(super) struct Stretch(i64, i64);
 /// A row, and what its bytes are.
 struct Row {
     kept: KeptDocument,
-    /// Nothing where it has no bytes.
+    /// `None` if it has no bytes.
     digest: Option<Digest>,
 }
 
@@ -32,9 +32,8 @@ pub(super) struct Documents {
     kept: Vec<KeptDocument>,
 }
 
-/// Divides all numbers there can be, where there should be `expected` documents. Behind the last
-/// stretch others may be added at any time, so only the connection that knows how many there were
-/// can read that one.
+/// Divides all possible numbers, for `expected` documents. Behind the last stretch others may be
+/// added at any time, so only the connection that knows how many there were can read that one.
 pub(super) fn stretches(expected: usize) -> (Vec<Stretch>, Stretch) {
     let expected = i64::try_from(expected).unwrap_or(i64::MAX);
     let mut from = i64::MIN;
@@ -78,7 +77,7 @@ impl Rows {
 }
 
 impl Documents {
-    /// Looks at the next rows.
+    /// Checks the next rows.
     pub(super) fn take(&mut self, fold: &mut Fold, rows: Rows) {
         for Row { kept, digest } in rows.0 {
             let number = kept.number;

@@ -18,8 +18,8 @@ use crate::snapshot::Projection;
 /// dated before its turn comes, so the limit is the longest wait.
 const STEP_MICROS: i64 = 60_000_000;
 
-/// All that follows from the entries so far. It grows with the runs, by about 250 bytes each, and with the steps of the agent
-/// core, by about 1,500 bytes each.
+/// State that follows from the entries so far. It grows with the runs, by about 250 bytes each, and
+/// with the steps of the agent core, by about 1,500 bytes each.
 #[derive(Default)]
 pub(crate) struct Fold {
     entries: u64,
@@ -205,7 +205,7 @@ impl Fold {
         }
     }
 
-    /// Something is wrong.
+    /// Adds a finding.
     pub(crate) fn tell(&mut self, subject: Subject, message: String) {
         self.found(vec![Finding { subject, message }]);
     }

@@ -16,21 +16,23 @@ pub type EntryCheck<'a> = dyn FnMut(EntryKind, &[u8]) -> Result<(), String> + 'a
 
 /// Checks of signatures, by a caller who knows the keys. Only signatures have to be checked.
 pub struct Checks<'a> {
-    /// Of each checkpoint.
+    /// Check of each checkpoint.
     pub note: &'a mut NoteCheck<'a>,
-    /// Of `EFFECT_DONE`, `FILE_TASK_ENDED`, `KEY_ROTATED`, `PLAN_ANSWERED`, `CATALOG_CHANGED`, `HISTORY_FORGOTTEN`,
-    /// `LEASE_GRANTED`, `LEASE_REVOKED` and `SLO_WAIVED`, which alone are envelopes.
+    /// Check of `EFFECT_DONE`, `FILE_TASK_ENDED`, `KEY_ROTATED`, `PLAN_ANSWERED`,
+    /// `CATALOG_CHANGED`, `HISTORY_FORGOTTEN`, `LEASE_GRANTED`, `LEASE_REVOKED` and `SLO_WAIVED`,
+    /// which alone are envelopes.
     pub entry: &'a mut EntryCheck<'a>,
     /// Receipts that `entry` is called for; for the other kinds it is always called.
     pub receipts: Receipts,
 }
 
-/// Of which receipts, the results of file tasks among them, the own signatures are looked at.
+/// Receipts, the results of file tasks among them, whose own signatures are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receipts {
-    /// Of those behind the newest sound checkpoint: nothing else signed says that they are what they were.
+    /// Those behind the newest sound checkpoint: nothing else that is signed proves that they are
+    /// unchanged.
     NotCovered,
-    /// Of all.
+    /// All of them.
     All,
 }
 
@@ -75,7 +77,7 @@ impl SignatureKind {
 }
 
 impl Fold {
-    /// Looks at the signature of an entry, where it has one.
+    /// Checks the signature of an entry, if it has one.
     pub(crate) fn signature(
         &mut self,
         checks: &mut Checks<'_>,
@@ -95,7 +97,7 @@ impl Fold {
     }
 }
 
-/// Looks at those of a log of `size` entries, of which checkpoints cover `covered`.
+/// Checks those of a log of `size` entries, of which checkpoints cover `covered`.
 pub(super) fn check(
     log: &dyn Snapshot,
     fold: &mut Fold,

@@ -42,7 +42,7 @@ pub struct SampleStep {
     pub request: Digest,
     /// Idempotency key.
     pub key: Digest,
-    /// True for an impactful simulation, whose starts rest on a confirmation.
+    /// True for an impactful simulation, which starts only after a confirmation.
     pub impactful: bool,
     /// Time of its entries.
     pub time: Timestamp,
@@ -220,7 +220,7 @@ pub fn agent_execution(execution: &AgentExecution) -> Result<NewEntry, Canonical
 /// An `SLO_WAIVED`.
 ///
 /// # Errors
-/// Those of canonical JSON, which none of this leads to.
+/// Those of canonical JSON, which do not occur here.
 pub fn slo_waived() -> Result<NewEntry, CanonicalError> {
     let payload = canonical::to_vec(&SloWaived {
         format: SloWaived::FORMAT.to_owned(),

@@ -25,7 +25,7 @@ pub struct AgentProjection {
     catalog: Option<u64>,
     steps: HashMap<(CorrelationId, StepId), AgentStepRow>,
     current: HashMap<(AgentPlanId, StepId), AgentCurrentRow>,
-    /// Goal that the key of a request stands for.
+    /// Goals that the keys of requests are bound to.
     requests: HashMap<Digest, CorrelationId>,
     access: HashMap<GoalEntry, KnownAccess>,
     confirmations: HashMap<GoalEntry, KnownConfirmation>,
@@ -153,7 +153,7 @@ impl AgentProjection {
         self.current.get(&(plan.clone(), step.clone()))
     }
 
-    /// Goal that the key of a request stands for.
+    /// Goal that the key of a request is bound to.
     pub fn goal_of(&self, request: &Digest) -> Option<&CorrelationId> {
         self.requests.get(request)
     }
@@ -346,7 +346,7 @@ impl<E> AgentReader for Overlay<'_, E> {
         correlation: &CorrelationId,
         leaf: &Digest,
     ) -> Result<Option<KnownEscalation>, E> {
-        // The request may resolve what was escalated before it.
+        // The request may resolve an escalation before it.
         let entry = (correlation.clone(), *leaf);
         let stored = self.stored.known_escalation(correlation, leaf)?;
         let is_known = stored.is_some() || self.update.escalated.contains(&entry);
