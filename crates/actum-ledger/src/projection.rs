@@ -169,7 +169,7 @@ pub trait ProjectionReader {
     /// Reader of what entries say about the agent core.
     fn agent(&self) -> &dyn AgentReader<Error = Self::Error>;
 
-    /// Index and hash of the last `CATALOG_CHANGED`, or of the first entry if there is none.
+    /// Index and hash of the last `CATALOG_CHANGED`, or of the first entry if there was no change.
     ///
     /// # Errors
     /// See [`ProjectionReader::known`].

@@ -143,8 +143,8 @@ impl Writer {
         drop(self.store.with(Store::tidy));
     }
 
-    /// Returns true if a checkpoint is due. Asks the store only if the known size says so: another
-    /// process may have signed.
+    /// Returns true if a checkpoint is due. Asks the store only if the known size makes one due:
+    /// another process may have signed.
     fn is_due(&mut self, size: u64) -> Result<bool, LedgerError> {
         if size < self.covered.saturating_add(CHECKPOINT_ENTRIES) {
             return Ok(false);

@@ -29,8 +29,8 @@ pub struct Checks<'a> {
 /// Receipts, the results of file tasks among them, whose own signatures are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receipts {
-    /// Those behind the newest sound checkpoint: nothing else that is signed proves that they are
-    /// unchanged.
+    /// Receipts behind the newest sound checkpoint: nothing else that is signed proves that they
+    /// are unchanged.
     NotCovered,
     /// All of them.
     All,
