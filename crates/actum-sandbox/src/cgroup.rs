@@ -35,7 +35,7 @@ pub(crate) struct Group {
 pub(crate) struct Counted {
     /// Processor time, in milliseconds.
     pub(crate) cpu: u64,
-    /// The most memory at one time, in bytes, where that is counted.
+    /// The most memory at one time, in bytes, if that is counted.
     pub(crate) memory: Option<u64>,
     /// True if the kernel ended a process because of the memory limit.
     pub(crate) is_out_of_memory: bool,
@@ -158,7 +158,7 @@ fn mounted(mountinfo: &str) -> Option<PathBuf> {
     })
 }
 
-/// The group of this process, seen from where the hierarchy is mounted (cgroups(7)).
+/// The group of this process, as a path below the mount point of the hierarchy (cgroups(7)).
 fn own(groups: &str) -> Option<&str> {
     groups.lines().find_map(|line| line.strip_prefix("0::"))
 }

@@ -24,7 +24,7 @@ const MESSAGE_MAX: usize = 16 << 20;
 /// Limit of the wait for a message of the helper when it is its turn. Under load a start takes
 /// milliseconds; a process that is silent for so long is no helper.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The most descriptors that come with one message.
+/// Limit of the descriptors that come with one message.
 const DESCRIPTORS_MAX: usize = 4;
 
 /// Task of the helper. Standard input, output and error of the command come with it, and, if it has
@@ -32,7 +32,7 @@ const DESCRIPTORS_MAX: usize = 4;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Start {
     pub(crate) plan: Plan,
-    /// The program and its arguments; nothing where the sandbox is only to be tried.
+    /// The program and its arguments; empty if the sandbox is only to be tried.
     pub(crate) command: Vec<OsString>,
     /// The scratch directory, as the command sees it.
     pub(crate) scratch: Option<PathBuf>,
@@ -44,11 +44,11 @@ pub(crate) struct Start {
 /// Message of the helper.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum HelperMessage {
-    /// The first process of the command's own PID namespace was started; its pidfd comes along.
+    /// The first process of the command's own PID namespace was started; its pidfd is attached.
     Init,
-    /// The layer that takes what the command changes in its view; its descriptor comes along.
+    /// The layer that captures the changes of the command in its view; its descriptor is attached.
     Captures,
-    /// Something could not be set up. The command was not started.
+    /// A step of the set-up failed. The command was not started.
     NotStarted(Missing),
     /// The command could not be executed; with it the number of the error.
     NotExecuted(Missing, Option<i32>),

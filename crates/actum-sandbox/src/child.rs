@@ -26,7 +26,7 @@ use crate::terminal::{SIZE_STEP, Terminal};
 
 /// Time beyond its limit in which a command must be ended and reported.
 const GRACE: Duration = Duration::from_secs(5);
-/// So long at least is waited for something to happen.
+/// Shortest wait for an event.
 const TICK: Duration = Duration::from_millis(10);
 
 /// Reason why the end of a started command could not be reported.
@@ -71,7 +71,7 @@ pub struct Child {
     pub(crate) started: Instant,
     /// Its limit of time.
     pub(crate) wall: Duration,
-    /// Dropped last of all, when it has had its time to end what it keeps.
+    /// Helper, dropped last of all, when it has had its time to end what it keeps.
     pub(crate) _helper: HelperProcess,
 }
 
@@ -137,8 +137,8 @@ impl Child {
         }
     }
 
-    /// From now on the command is ended with all that it started once that is asked for, which is looked at while it is
-    /// waited for.
+    /// Sets the request that ends the command with all that it started. It is checked while the
+    /// command is waited for.
     pub fn stop_when(&mut self, stop: Stop) {
         self.stop = Some(stop);
     }

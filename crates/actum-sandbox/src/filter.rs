@@ -150,9 +150,9 @@ const CHANGES_OWNERS: &[(i64, u32)] = &[
 
 /// Refused with another error, so that programs take another way, or go without.
 const OTHERWISE: &[(i64, i32)] = &[
-    // Its flags are where no filter sees them.
+    // Its flags are in memory, where no filter sees them.
     (libc::SYS_clone3, libc::ENOSYS),
-    // So is its mode.
+    // Its mode is in memory, too.
     (libc::SYS_openat2, libc::ENOSYS),
     // It takes storage that is not counted as written. Programs that reserve space write zeros
     // instead.
@@ -317,8 +317,8 @@ fn sockets(rules: &mut Rules, net: Net) {
         Net::PrivateLoopback => {
             allow_families(rules, &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6]);
         }
-        // Sockets of the host in its abstract namespace are in reach there: none of that family. One that is not a
-        // datagram or a stream makes packets of its own.
+        // Sockets of the host in its abstract namespace are in reach there, so none of that family
+        // is allowed. A socket that is not a datagram or a stream makes packets of its own.
         Net::Host => {
             allow_families(rules, &[libc::AF_INET, libc::AF_INET6]);
             let known = [libc::SOCK_STREAM, libc::SOCK_DGRAM];
@@ -366,7 +366,7 @@ impl Rules {
         }
     }
 
-    /// Answers so where no case of this call does.
+    /// Sets the answer for a call without a matching case.
     fn always(&mut self, call: i64, answer: Answer) {
         if let Some(rule) = self.rule(call) {
             rule.else_ = answer;

@@ -21,7 +21,7 @@ pub struct HostReport {
     pub loopback: Result<(), Missing>,
     /// Result of laying a directory over another, with the upper layer in memory.
     pub overlay: Result<(), Missing>,
-    /// The one thing that would give tier N, where it could not be entered and that is known.
+    /// Remedy that would give tier N, if it could not be entered and the remedy is known.
     pub remedy: Option<String>,
     /// True if the number of processes can be limited for a PID namespace (`kernel.pid_max`).
     pub namespace_pid_max: bool,
@@ -29,7 +29,7 @@ pub struct HostReport {
     pub is_root: bool,
     /// Limits that a control group of our own can hold.
     pub cgroup: Controllers,
-    /// The file that it was read from, where it was not found out just now.
+    /// File that it was read from, if it was not made just now.
     #[serde(skip)]
     pub kept_in: Option<PathBuf>,
 }

@@ -43,8 +43,8 @@ pub const NAME: &str = "actum-sandbox";
 pub(crate) const MAKES_NAMESPACES: &str = "make namespaces";
 pub(crate) const MOUNTS_PROC: &str = "mount a fresh /proc";
 
-/// The version of Landlock's interface that is used where the kernel has `version`: none that we do not
-/// know.
+/// Returns the version of Landlock's interface that is used on a kernel with `version`: never one
+/// that we do not know.
 pub(crate) fn landlock_used(version: u32) -> u32 {
     landlock::used(version)
 }
@@ -146,11 +146,11 @@ fn settle(channel: &Channel, start: &Start) -> Result<()> {
     Ok(())
 }
 
-/// Starts the command; the error is what to say where it was not started or not executed.
+/// Starts the command; the error is the message about a failure to start or execute it.
 fn begin(start: &Start, stdio: &[OwnedFd]) -> std::result::Result<Pid, HelperMessage> {
     let keeper = getpid();
-    // What stands here when the other process is gone from our memory is how it went. Where it ends on the
-    // way, that is no end of the command.
+    // This value is the result when the other process has left our memory. If it ends on the way,
+    // that is no end of the command.
     let mut failed = Some(HelperMessage::NotStarted(Missing {
         step: "confine the command".to_owned(),
         why: "its process ended before that was done".to_owned(),

@@ -28,7 +28,7 @@ use content::Compared;
 
 /// The mark of an opaque directory, where an ordinary user mounts (`userxattr`).
 pub(crate) const OPAQUE: &CStr = c"user.overlay.opaque";
-/// The mark of what was copied from below before it was changed.
+/// Mark of an entry that was copied from below before it was changed.
 const ORIGIN: &CStr = c"user.overlay.origin";
 /// Limit of nested directories in the changes of a command.
 const DEPTH_MAX: usize = 128;
@@ -96,7 +96,7 @@ pub enum Node {
 /// Reason why a layer could not be read or made.
 #[derive(Debug, thiserror::Error)]
 pub enum LayerError {
-    /// Something could not be read or made.
+    /// An entry could not be read or made.
     #[error("cannot {step} `{}`: {why}", path.display())]
     Io {
         /// Attempted step.
@@ -136,7 +136,7 @@ impl<T> ResultExt<T> for io::Result<T> {
 }
 
 impl Layer {
-    /// The layer that took what was changed in a view over `lower`.
+    /// The layer that captured the changes in a view over `lower`.
     pub(crate) fn captured(
         root: OwnedFd,
         view: &View,
@@ -227,7 +227,7 @@ impl Layer {
         for directory in path.parent().into_iter().flat_map(Path::components) {
             let name = name_of(directory, path)?;
             at = at.join(&name)?;
-            // Of what is no directory there is nothing to look into.
+            // An entry that is no directory has nothing to look into.
             lower = find(&lower, &name, &at)?.map(|(_, held)| held).unwrap_or_default();
         }
         let name = path.components().next_back().ok_or_else(|| LayerError::Path(path.to_owned()));
@@ -296,7 +296,7 @@ impl Layer {
                         directory.as_ref(),
                         seen,
                     )?;
-            // What a directory holds goes with it where it is replaced.
+            // The content of a directory is removed with it when it is replaced.
             let (before, held) = match below {
                 Some((before, held)) => (Some(before), held),
                 None => (None, Vec::new()),

@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Something of which a command may use only so much. Amounts are for the command and all processes
-/// that it starts, taken together, unless it says otherwise.
+/// Resource that a command may use up to a limit. Amounts are for the command and all processes
+/// that it starts, taken together, unless stated otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resource {
@@ -16,7 +16,7 @@ pub enum Resource {
     Cpu,
     /// Memory, in bytes.
     Memory,
-    /// Bytes read from storage. What comes out of the page cache is not counted.
+    /// Bytes read from storage. Reads from the page cache are not counted.
     StorageRead,
     /// Bytes written to storage.
     StorageWrite,
@@ -114,7 +114,7 @@ impl fmt::Display for Resource {
 pub enum Enforcement {
     /// Looked at every 10 ms; between two looks more may be used, and then all is ended.
     Polled,
-    /// There is no more: the kernel refuses it or, of time and output, all is ended there.
+    /// Never exceeded: the kernel refuses more or, for time and output, all is ended there.
     Hard,
 }
 
@@ -127,7 +127,7 @@ impl fmt::Display for Enforcement {
     }
 }
 
-/// The most that may be used, and how surely that must be held.
+/// Limit of a resource, and its least enforcement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limit {

@@ -62,17 +62,17 @@ pub enum Violation {
 pub struct Usage {
     /// Time from its start to its end, in milliseconds.
     pub wall: u64,
-    /// Processor time, in milliseconds. Of processes whose parent ignores `SIGCHLD` it is counted only as
-    /// far as it was seen while they ran, unless there is a control group.
+    /// Processor time, in milliseconds. For processes whose parent ignores `SIGCHLD` it is counted
+    /// only as far as it was seen while they ran, unless there is a control group.
     pub cpu: u64,
-    /// The most memory that was seen, in bytes; shared pages count once for each process unless that
-    /// came near the limit.
+    /// Peak of the observed memory, in bytes. Shared pages count once for each process unless the
+    /// sum came near the limit.
     pub memory: u64,
     /// Bytes read from storage, and not out of the page cache.
     pub storage_read: u64,
     /// Bytes written to storage.
     pub storage_write: u64,
-    /// The most processes and threads that were seen at one time.
+    /// Peak of the observed processes and threads.
     pub processes: u64,
     /// Bytes of standard output and standard error.
     pub output: u64,

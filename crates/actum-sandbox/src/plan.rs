@@ -18,7 +18,7 @@ pub struct Plan {
     pub in_force: InForce,
     /// True if it gets a control group.
     pub(crate) has_group: bool,
-    /// The most process numbers that its PID namespace gives out, where the kernel can limit that.
+    /// Limit of the process numbers of its PID namespace, if the kernel can limit that.
     pub(crate) pid_max: Option<u64>,
 }
 

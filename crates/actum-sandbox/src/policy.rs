@@ -10,11 +10,12 @@ use crate::limits::{Limits, Resource};
 /// Confinement of a command: how much of the kernel is between it and the host. More is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Tier {
-    /// Landlock and seccomp: the command sees the file system of the host, and the kernel refuses what
-    /// is not allowed. It cannot take rights away again below a directory that may be written.
+    /// Landlock and seccomp: the command sees the file system of the host, and the kernel refuses
+    /// what is not allowed. Tier L cannot take rights away again below a directory that may be
+    /// written.
     L,
-    /// Namespaces besides: a root of its own that holds what was declared and nothing else, and
-    /// processes, network and inter-process communication of its own.
+    /// Namespaces besides: a root of its own that holds only declared paths, and processes, network
+    /// and inter-process communication of its own.
     N,
 }
 
@@ -31,7 +32,7 @@ impl std::fmt::Display for Tier {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Net {
-    /// Nothing; no socket can be made.
+    /// No network; no socket can be made.
     #[default]
     None,
     /// A loopback of its own, in which it can talk to itself. Needs tier N.
@@ -44,15 +45,15 @@ pub enum Net {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stdin {
-    /// Nothing.
+    /// Empty input.
     #[default]
     Empty,
     /// These bytes.
     Bytes(Vec<u8>),
     /// Bytes that the supervisor reads from its own standard input, through a pipe.
     Inherited,
-    /// A terminal of its own, to which the supervisor passes what is typed at its own, and to which the outputs go
-    /// as well. Standard input of the supervisor must be a terminal.
+    /// A terminal of its own. The supervisor passes it the input of its own terminal, and the
+    /// outputs go to it as well. Standard input of the supervisor must be a terminal.
     Terminal,
 }
 
@@ -63,7 +64,7 @@ pub enum Stdin {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SandboxPolicy {
-    /// Files and directories that may be read, and what is in them.
+    /// Files and directories that may be read, with their content.
     #[serde(default)]
     pub read: Vec<PathBuf>,
     /// Paths that may be read, written, made and removed.
@@ -78,8 +79,8 @@ pub struct SandboxPolicy {
     /// `write`. One that is missing is not hidden.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hide: Vec<PathBuf>,
-    /// Files and directories whose programs may be started. This keeps honest programs in line; code
-    /// that already runs can load what it can read.
+    /// Files and directories whose programs may be started. This keeps honest programs in line;
+    /// code that already runs can load any file that it can read.
     #[serde(default)]
     pub exec: Vec<PathBuf>,
     /// The network.
@@ -97,10 +98,10 @@ pub struct SandboxPolicy {
     /// Working directory at the start.
     #[serde(default)]
     pub cwd: PathBuf,
-    /// A directory of its own for what it needs only while it runs, to which `TMPDIR` and `HOME` lead, and the
-    /// most bytes it may hold. In tier N it is `/tmp`, in memory, and the kernel refuses more. In tier L
-    /// it is a new directory among the temporary files of the host, which is removed afterwards, and
-    /// what is written there counts as written to storage.
+    /// A private directory for temporary files, as the most bytes it may hold. `TMPDIR` and `HOME`
+    /// lead to it. In tier N it is `/tmp`, in memory, and the kernel refuses more. In tier L it is
+    /// a new directory among the temporary files of the host, which is removed afterwards, and
+    /// bytes written there count as written to storage.
     #[serde(default)]
     pub scratch: Option<u64>,
     /// A directory of which the command gets a view of its own: its changes there are captured, and
@@ -122,18 +123,17 @@ pub struct View {
     /// A layer with changes that lie over it already, as [`crate::Layer`] makes them. It is only read.
     #[serde(default)]
     pub staged: Option<PathBuf>,
-    /// Directories in it that are passed through: what the command changes there is changed, and is
-    /// not captured.
+    /// Directories in it that are passed through: changes there are real, and are not captured.
     #[serde(default)]
     pub caches: Vec<PathBuf>,
-    /// Another path at which the base is seen, too: as it is, without what is staged, and only to read.
+    /// Another path at which the base is seen, too: without the staged changes, and read-only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<PathBuf>,
     /// An empty directory on the file system of the base, which takes the changes in `upper`, if the kernel can use it for that.
     /// Otherwise they are held in memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upper: Option<PathBuf>,
-    /// The most bytes that the changes may take in memory; the kernel refuses more.
+    /// Limit of the memory of the changes, in bytes; the kernel refuses more.
     pub max: u64,
 }
 
@@ -145,13 +145,13 @@ fn lowest() -> Tier {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the fields are named in each message")]
 pub enum PolicyError {
-    /// Relative to what would depend on who reads it.
+    /// A relative path would depend on its reader.
     #[error("`{}` in `{field}` is not an absolute path", path.display())]
     Relative { field: &'static str, path: PathBuf },
     /// `.` and `..` mean another place as soon as a link is on the way.
     #[error("`{}` in `{field}` has a `.` or `..` in it", path.display())]
     Dots { field: &'static str, path: PathBuf },
-    /// Everything would be allowed.
+    /// The root of the file system would allow everything.
     #[error("`/` in `{field}` allows everything; name what is needed")]
     Root { field: &'static str },
     /// A NUL byte is in no path and no variable.
@@ -166,7 +166,7 @@ pub enum PolicyError {
     /// A path would be both seen and hidden.
     #[error("`{}` in `hide` is or holds `{}`, which is to be seen", path.display(), seen.display())]
     HidesSeen { path: PathBuf, seen: PathBuf },
-    /// The command would start where it may not be.
+    /// The command would start in a directory that it may not read.
     #[error("the working directory `{}` is not below anything in `read` or `write`", path.display())]
     WorkingDirectory { path: PathBuf },
     /// A limit that allows nothing, or everything.
@@ -305,7 +305,7 @@ impl SandboxPolicy {
         }
     }
 
-    /// Nothing else may be where the base is seen once more.
+    /// Checks that no other path is where the base is seen once more.
     fn check_before(&self, before: &Path, base: &PathBuf) -> Result<(), PolicyError> {
         check_path("view.before", before)?;
         let seen = [&self.read, &self.write, &self.deny_write, &self.exec];
@@ -334,7 +334,7 @@ impl SandboxPolicy {
         Ok(())
     }
 
-    /// Paths of which the content cannot be read, also where the base of a view is seen once more.
+    /// Paths whose content cannot be read, also where the base of a view is seen once more.
     pub(crate) fn hidden(&self) -> Vec<PathBuf> {
         let before = self.view.iter().filter_map(|view| Some((&view.base, view.before.as_ref()?)));
         let again = before.flat_map(|(base, before)| {
@@ -368,7 +368,7 @@ impl SandboxPolicy {
         Ok(())
     }
 
-    /// All that the command may write, captured or not.
+    /// Paths that the command may write, captured or not.
     pub(crate) fn written(&self) -> impl Iterator<Item = &PathBuf> {
         let view = self.view.iter().flat_map(|view| std::iter::once(&view.base));
         self.write.iter().chain(view)

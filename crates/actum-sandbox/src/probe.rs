@@ -15,14 +15,15 @@ use crate::program::Helper;
 use crate::spawn_error::SpawnError;
 use crate::{inside, sys};
 
-/// The file of the host in which it says how many process numbers there are.
+/// File with the largest process number of the host.
 const PID_MAX: &str = "/proc/sys/kernel/pid_max";
 /// Some number of processes for trying that out.
 const PID_MAX_TRIED: u64 = 4000;
-/// The first kernel in which a PID namespace has its own.
+/// First kernel in which each PID namespace has its own.
 const PID_MAX_SINCE: (u32, u32) = (6, 14);
 
-/// A report, and what it holds for: another boot, user, program or security module may make it another.
+/// A report, and the facts it holds for: another boot, user, program or security module may make it
+/// another.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     holds_for: String,
@@ -85,10 +86,11 @@ impl HostReport {
         let whole = |report: &Self| {
             report.tier_n.is_ok() && report.overlay.is_ok() && report.loopback.is_ok()
         };
-        // Nothing is believed that would have less be done: what is said to be missing is tried.
+        // A kept report is not believed if it would weaken the sandbox: steps that it calls missing
+        // are tried again.
         let kept = read(file).filter(|kept| kept.holds_for == holds_for && whole(&kept.report));
         if let Some(kept) = kept {
-            // In which group a process is has nothing to do with the machine.
+            // The group of a process is no property of the machine.
             return Self {
                 landlock: sys::landlock_version().map(inside::landlock_used),
                 is_root: rustix::process::geteuid().is_root(),

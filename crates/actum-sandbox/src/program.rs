@@ -21,7 +21,7 @@ impl Helper {
         &self.program
     }
 
-    /// Another program.
+    /// Names another program as helper.
     pub fn at(program: impl Into<PathBuf>) -> Self {
         Self { program: program.into() }
     }
@@ -30,7 +30,7 @@ impl Helper {
 /// Reason why a command names no program that can be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoProgram {
-    /// Nothing is at its path.
+    /// No file is at the path.
     #[error("there is no such file")]
     NotThere,
     /// A directory is.
@@ -45,8 +45,8 @@ pub enum NoProgram {
 }
 
 impl SandboxPolicy {
-    /// The absolute path of a program: that which was given, seen from where the command starts, or else the
-    /// first in the directories of the policy's `PATH`.
+    /// Returns the absolute path of a program: the given one, relative to the working directory, or
+    /// else the first in the directories of the policy's `PATH`.
     ///
     /// # Errors
     /// [`NoProgram`]

@@ -41,12 +41,12 @@ impl Scratch {
             DirBuilder::new().mode(0o700).create(&path)?;
             let lock = match open_directory(&path) {
                 Ok(lock) => lock,
-                // Another process took it for a left one before it was locked.
+                // Another process took it for an abandoned one before it was locked.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error),
             };
             retry(|| flock(&lock, FlockOperation::LockExclusive))?;
-            // Another process may have taken it for a left one before it was locked.
+            // Another process may have taken it for an abandoned one before it was locked.
             if is_at(&path, &lock)? {
                 return Ok(Self { path, _lock: lock });
             }
@@ -78,7 +78,7 @@ fn remove_if_left(path: &Path) -> io::Result<()> {
     let is_directory = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
     match lstat(path) {
         Ok(stat) if is_own(&stat) && is_directory(&stat) => {}
-        // Its owner has removed it meanwhile, or it is none of ours.
+        // Its owner has removed it meanwhile, or it is not one of ours.
         Ok(_) | Err(Errno::NOENT) => return Ok(()),
         Err(error) => return Err(error.into()),
     }
@@ -171,8 +171,8 @@ mod tests {
 
     use super::*;
 
-    /// AA-10, FE-12: what a command does to its scratch directory does not keep it there. Root is held to modes only
-    /// without the capabilities that pass over them.
+    /// AA-10, FE-12: a command cannot keep its scratch directory from being removed. Modes bind
+    /// root only without the capabilities that override them.
     #[test]
     fn a_scratch_directory_without_permissions_is_removed() {
         let mode = |path: &Path, mode| {
@@ -200,7 +200,8 @@ mod tests {
         assert_eq!(left & 0o777, 0o500, "a link leads nowhere");
     }
 
-    /// EX-9: what a killed process left is removed by the next; what is in use, or has another name, stays.
+    /// EX-9: the scratch directory of a killed process is removed by the next; one in use, or with
+    /// another name, stays.
     #[test]
     fn a_scratch_directory_that_a_killed_process_left_is_removed() {
         let used = Scratch::new().unwrap();

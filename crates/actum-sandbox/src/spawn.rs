@@ -48,7 +48,7 @@ impl Plan {
         self.start(helper, command)
     }
 
-    /// Makes the sandbox without a command in it, and takes it down again.
+    /// Makes the sandbox without a command in it, and removes it again.
     pub(crate) fn try_out(&self, helper: &Helper) -> Result<(), SpawnError> {
         let tried = self.start(helper, &[])?.wait();
         tried.map(drop).map_err(|WaitError::Helper(error)| SpawnError::Helper(error))
@@ -132,7 +132,7 @@ impl Plan {
         })
     }
 
-    /// The plan without what only the supervisor needs, and with what it adds.
+    /// Returns the plan for the helper: without the supervisor's part, and with what it adds.
     fn for_helper(&self, scratch: Option<&Scratch>) -> Self {
         // What the command reads comes through its own files.
         let mut policy = SandboxPolicy { stdin: Stdin::Empty, ..self.policy.clone() };

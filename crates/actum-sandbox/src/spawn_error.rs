@@ -14,7 +14,7 @@ pub enum SpawnError {
     /// No argument can hold one.
     #[error("the command holds a NUL byte; nothing was started")]
     Nul,
-    /// There is no command.
+    /// The command is empty.
     #[error("there is no command to run; nothing was started")]
     Empty,
     /// The sandbox could not be made.

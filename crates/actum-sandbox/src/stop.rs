@@ -13,7 +13,7 @@ use crate::streams::is_any_ready;
 pub struct Stop(Arc<OwnedFd>);
 
 impl Stop {
-    /// By this descriptor.
+    /// Makes a request that starts when this descriptor is readable.
     pub fn when_readable(descriptor: OwnedFd) -> Self {
         Self(Arc::new(descriptor))
     }

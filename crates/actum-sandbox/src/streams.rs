@@ -64,7 +64,8 @@ impl Feed {
         match read {
             Ok(0) => self.has_more = false,
             Ok(_) | Err(Errno::INTR | Errno::AGAIN) => {}
-            // A terminal or a peer that went away, a directory, nothing at all: there is no more.
+            // A terminal or a peer that went away, a directory, no file at all: the input has
+            // ended.
             Err(_) => self.has_more = false,
         }
         Ok(())
@@ -86,7 +87,7 @@ impl Stream {
         Self { output, pipe: Some(pipe), bytes: Vec::new(), count: 0, is_kept: true }
     }
 
-    /// One of which nothing is kept, and that so has no limit.
+    /// Makes a stream that keeps nothing, and so has no limit.
     pub(crate) fn passing(output: Output, pipe: OwnedFd) -> Self {
         Self { is_kept: false, ..Self::new(output, pipe) }
     }
@@ -100,7 +101,8 @@ impl Stream {
         self.bytes.len() as u64
     }
 
-    /// Reads what there is; gives whether it is more than `max` bytes, of which the rest is dropped.
+    /// Reads the available bytes; returns whether they are more than `max`, of which the rest is
+    /// dropped.
     pub(crate) fn read(
         &mut self,
         max: u64,

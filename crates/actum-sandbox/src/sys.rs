@@ -32,7 +32,7 @@ pub(crate) fn fork() -> io::Result<Forked> {
 /// posix_spawn(3) has it. Nothing is copied, and what `run` leaves in memory is seen here.
 /// Descriptors, directory, limits, capabilities and filters are the other's own.
 pub(crate) fn spawn_sharing_memory<F: FnMut()>(run: &mut F) -> io::Result<Pid> {
-    /// Ends the process with 1 where `run` returns, which it does only where something failed.
+    /// Ends the process with 1 if `run` returns, which it does only after a failure.
     extern "C" fn call<F: FnMut()>(run: *mut libc::c_void) -> libc::c_int {
         // SAFETY: it is the `run` below, to which nothing else has access while this runs.
         unsafe { (*run.cast::<F>())() };

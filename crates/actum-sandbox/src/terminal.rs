@@ -32,7 +32,7 @@ impl Terminal {
         let ours = openpt(flags)?;
         grantpt(&ours)?;
         unlockpt(&ours)?;
-        // By its number it could be another one in another place.
+        // Opening it by its number could open another one in another mount namespace.
         let theirs = ioctl_tiocgptpeer(&ours, flags)?;
         tcsetattr(&theirs, OptionalActions::Now, &before)?;
         tcsetwinsize(&theirs, size)?;

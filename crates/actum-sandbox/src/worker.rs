@@ -28,7 +28,7 @@ pub enum WorkerError {
     /// Cancellation was asked for; it was killed.
     #[error("it was cancelled")]
     Stopped,
-    /// Its time was over; it was killed.
+    /// The worker exceeded its time, and was killed.
     #[error("its time was over")]
     Late,
     /// The worker grew the file beyond its limit, for which the kernel ended it.

@@ -69,7 +69,7 @@ impl Condition {
         Self { argument, mask: u32::MAX, relation: Relation::HasAny, value }
     }
 
-    /// These bits of it are not so.
+    /// Tests whether these bits of the argument differ from a value.
     pub(super) fn masked_is_not(argument: u32, mask: i32, value: i32) -> Self {
         let (mask, value) = (mask.cast_unsigned(), value.cast_unsigned());
         Self { argument, mask, relation: Relation::IsNot, value }

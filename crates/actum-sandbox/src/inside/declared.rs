@@ -22,7 +22,7 @@ use crate::policy::SandboxPolicy;
 pub(super) enum Found {
     Directory(OwnedFd),
     File(OwnedFd),
-    /// A symbolic link, and what it says.
+    /// A symbolic link, and its target.
     Link(PathBuf),
 }
 

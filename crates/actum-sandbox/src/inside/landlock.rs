@@ -70,7 +70,7 @@ pub(super) fn confine(
         file_only: AccessFs::from_file(abi),
     };
     for (path, access) in declared_rules(policy, &rights) {
-        // In a root of its own something else is in the place of what is hidden.
+        // In a root of its own, stand-ins are in the place of hidden paths.
         let hidden: &[PathBuf] = if tier == Tier::L { &policy.hide } else { &[] };
         rules = allow_around(rules, (path, access), hidden, &rights)?;
     }
@@ -86,7 +86,7 @@ pub(super) fn confine(
         rules = allow(rules, scratch, rights.write, &rights)?;
     }
     match tier {
-        // In a root of its own what can be listed is what was declared.
+        // In a root of its own only declared paths can be listed.
         Tier::N => {
             rules = allow(rules, Path::new("/proc"), rights.read, &rights)?;
             rules = allow(rules, Path::new("/"), AccessFs::ReadDir.into(), &rights)?;
@@ -138,7 +138,7 @@ fn allow_around(
     Ok(rules)
 }
 
-/// Adds a rule for a path and what is below it.
+/// Adds a rule for a path and everything below it.
 fn allow(
     rules: RulesetCreated,
     path: &Path,

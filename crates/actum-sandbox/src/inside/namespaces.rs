@@ -43,7 +43,7 @@ pub(super) fn enter(channel: &Channel, net: Net) -> Result<Option<OwnedFd>> {
             let doing = || "tell of the first process".to_owned();
             let init = pidfd_open(init, PidfdFlags::empty()).trying(doing)?;
             channel.send(&HelperMessage::Init, &[init.as_fd()]).trying(doing)?;
-            // From here on it may speak.
+            // From here on it may write to the channel.
             rustix::io::write(&gate.1, b"!").trying(doing)?;
             Ok(Some(init))
         }
@@ -73,15 +73,15 @@ fn write(path: &str, text: &str) -> rustix::io::Result<()> {
     rustix::io::write(&file, text.as_bytes()).map(drop)
 }
 
-/// Limits how many process numbers there are. The caller has seen that this is a limit of its own
-/// namespace: where it is one of the host, root would set that.
+/// Limits the number of process numbers. The caller has seen that this is a limit of its own
+/// namespace: root would set one of the host.
 pub(super) fn limit_processes(pid_max: u64) -> Result<()> {
     write("/proc/sys/kernel/pid_max", &pid_max.to_string())
         .trying(|| format!("limit process numbers to {pid_max}"))
 }
 
-/// Waits for the end of the first process, with which all others end. Where the supervisor says no
-/// more, or is gone, the first process ends them; where it does not, it is ended itself.
+/// Waits for the end of the first process, with which all others end. If the supervisor closes the
+/// channel or is gone, the first process ends them; if it does not, it is ended itself.
 pub(super) fn wait_outside(channel: &Channel, init: &OwnedFd) -> io::Result<()> {
     /// Time in which the first process must end all others and report their usage, in milliseconds.
     const GRACE: i64 = 2000;

@@ -47,7 +47,7 @@ pub(super) fn confine(start: &Start, stdio: &[OwnedFd]) -> Result<Option<Words>>
         dup2_stdin(input).and_then(|()| dup2_stdout(output)).and_then(|()| dup2_stderr(error));
     moved.trying(|| "take over its files".to_owned())?;
     if policy.stdin == Stdin::Terminal {
-        // So that what is typed there can end it, and programs find it.
+        // Typed signals can end it then, and programs find the terminal.
         ioctl_tiocsctty(rustix::stdio::stdin()).trying(|| "take over its terminal".to_owned())?;
     }
     if let Some(entrance) = entrance {
@@ -86,7 +86,8 @@ fn executing(start: &Start) -> String {
     format!("execute `{}`", start.command.first().map(Path::new).unwrap_or(Path::new("")).display())
 }
 
-/// Becomes the command. Returns only where the kernel does not execute it, and then gives what to say.
+/// Becomes the command. Returns only if the kernel does not execute it, and then returns the
+/// message about that.
 pub(super) fn execute(start: &Start, words: &Option<Words>) -> HelperMessage {
     let Some(Words { program, arguments, variables }) = words else { sys::exit_at_once(0) };
     let Err(errno) = execve(program, arguments, variables);
@@ -120,7 +121,7 @@ fn limit(plan: &Plan) -> Result<()> {
     let whole_seconds = |milliseconds: u64| milliseconds.div_ceil(1000);
     let each = [
         (Kernel::Core, 0),
-        // A second more, so that who looks at all of them together comes first.
+        // One second more, so that the watch over all of them together comes first.
         (Kernel::Cpu, whole_seconds(limits.of(Resource::Cpu).max) + 1),
         (Kernel::Fsize, limits.of(Resource::FileSize).max),
         (Kernel::Nofile, limits.of(Resource::OpenFiles).max),

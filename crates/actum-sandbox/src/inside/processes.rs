@@ -104,7 +104,7 @@ impl Processes {
         }
     }
 
-    /// The children of all threads of a process; none where it is gone.
+    /// The children of all threads of a process; empty if it is gone.
     fn children(&mut self, of: Pid) -> io::Result<Vec<Pid>> {
         let mut found = Vec::new();
         let tasks = format!("/proc/{of}/task");
@@ -195,13 +195,13 @@ impl Processes {
         })
     }
 
-    /// The memory of all, with each shared page divided among those that share it, in bytes; `seen`, where
-    /// that takes too long.
+    /// Returns the memory of all, with each shared page divided among the processes that share it,
+    /// in bytes. Returns `seen` if that takes too long.
     fn share(&mut self, all: &[Pid], seen: u64) -> io::Result<u64> {
         let begun = Instant::now();
         let mut sum = 0;
         for process in all {
-            // Who makes this take long is taken for what it seems to have.
+            // If this takes long, the memory that was seen counts.
             if begun.elapsed() > SHARE_MAX {
                 return Ok(seen);
             }
@@ -215,7 +215,7 @@ impl Processes {
             match self.read(&format!("/proc/{process}/smaps_rollup")) {
                 Ok(true) => sum += field(&self.text, b"Pss:").unwrap_or(0) * 1024,
                 Ok(false) => {}
-                // What cannot be seen was counted as hidden, or is about to be gone.
+                // A process that cannot be seen was counted as hidden, or is about to be gone.
                 Err(Errno::ACCESS | Errno::PERM) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -238,7 +238,7 @@ impl Processes {
         Ok(field(&self.text, b"read_bytes:").zip(field(&self.text, b"write_bytes:")))
     }
 
-    /// Reads a file whole; gives whether it is there.
+    /// Reads a whole file; returns whether it exists.
     fn read(&mut self, path: &str) -> rustix::io::Result<bool> {
         const STEP: usize = 4096;
         self.text.clear();

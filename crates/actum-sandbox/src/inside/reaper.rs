@@ -1,7 +1,7 @@
-//! Stays with the command: takes in what ends, looks at what is used, and in the end ends all.
+//! Watch over a command: reaps ended processes, polls its usage, and in the end kills the rest.
 //!
-//! In tier N this is the first process of the PID namespace, which nothing in it can end or stop. In
-//! tier L it is the helper, to which all descendants fall whose parents have ended
+//! In tier N this is the first process of the PID namespace, which nothing in it can end or stop.
+//! In tier L it is the helper, to which all descendants fall whose parents have ended
 //! (PR_SET_CHILD_SUBREAPER).
 
 use std::io;
@@ -62,8 +62,8 @@ impl<'a> Reaper<'a> {
         }
     }
 
-    /// Waits until the command has ended, has gone over a limit, or is to be ended, and ends all that
-    /// is left of it, whatever comes of the waiting.
+    /// Waits until the command has ended, has exceeded a limit, or is to be ended. Then it kills
+    /// all remaining processes, whatever the result of the waiting.
     pub(super) fn keep(mut self, is_wanted: bool) -> io::Result<Report> {
         let watched =
             if is_wanted { self.watch() } else { Ok(Watched { wanted: false, violated: None }) };
@@ -72,8 +72,8 @@ impl<'a> Reaper<'a> {
         let Watched { wanted, mut violated } = watched?;
         let ended = self.processes.ended()?;
         self.add(ended);
-        // What was used between the last look and the end counts as well; the time it took does not,
-        // where it ended in time.
+        // Usage between the last look and the end counts as well; the time does not, if the command
+        // ended in time.
         violated = violated.or_else(|| self.over());
         let ended = self.ended.filter(|_| wanted && violated.is_none()).map(told);
         Ok(Report { ended, violated, usage: self.most })

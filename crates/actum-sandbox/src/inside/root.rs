@@ -1,5 +1,5 @@
-//! The root that a command of tier N sees: a file system in memory that holds what was declared, at
-//! its own paths, and nothing else.
+//! Root that a command of tier N sees: a file system in memory that holds the declared paths at
+//! their own places, and nothing else.
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
@@ -53,7 +53,7 @@ struct NewRoot {
     directories: BTreeSet<PathBuf>,
 }
 
-/// Something to be put at a path of the new root.
+/// Entry to be put at a path of the new root.
 struct Placed<'a> {
     path: &'a Path,
     what: What,
@@ -135,7 +135,7 @@ impl NewRoot {
         all.sort_by_key(|(path, _)| path.components().count());
         let paths: Vec<&Path> = all.iter().map(|(path, _)| *path).collect();
         for (path, what) in all {
-            // Of the scratch directory nothing belongs to the host.
+            // Nothing in the scratch directory belongs to the host.
             let holds =
                 |tree: &&Path| *tree != path && path.starts_with(tree) && **tree != *SCRATCH;
             let is_nested = paths.iter().any(holds);
@@ -198,8 +198,8 @@ impl NewRoot {
                 return symlinkat(target, &self.root, inside).trying(doing);
             }
         };
-        // Where it goes must be what was opened before: what lies in a directory of the host may have been
-        // put in the place of another meanwhile.
+        // The target must be the directory that was opened before: another process may have
+        // replaced a directory of the host meanwhile.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let resolve =
             ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
@@ -239,8 +239,8 @@ impl NewRoot {
     }
 }
 
-/// Covers what is at a path below `root`: a directory with an empty one, a file with one that cannot be opened. What is
-/// not seen there need not be hidden.
+/// Covers the entry at a path below `root`: a directory with an empty one, a file with one that
+/// cannot be opened. A path that is missing there need not be hidden.
 fn hide(root: &OwnedFd, path: &Path) -> Result<()> {
     let doing = || format!("hide `{}`", path.display());
     let inside = path.strip_prefix("/").unwrap_or(path);
@@ -284,7 +284,7 @@ fn clone() -> OpenTreeFlags {
     OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC
 }
 
-/// A copy of what is mounted at a declared path and below, with the rights that the command has there.
+/// Copies the mounts at a declared path and below, with the rights that the command has there.
 fn tree(path: &Path, wanted: Use) -> Result<Option<What>> {
     let opened = match declared::open(path) {
         // What is to stay absent is looked for afterwards.

@@ -1,4 +1,4 @@
-//! A view: one directory laid over another (overlayfs), so that what a command changes goes into a
+//! View: one directory laid over another (overlayfs), so that the changes of a command go into a
 //! layer of its own.
 
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -16,7 +16,7 @@ use super::{Result, Trying};
 use crate::host::Missing;
 use crate::policy::View;
 
-/// The directories of which a view is made, uppermost first.
+/// Directories of a view, uppermost first.
 pub(super) struct Opened {
     lower: Vec<OwnedFd>,
     /// Directory for the layer over them; memory without one.
@@ -27,7 +27,7 @@ pub(super) struct Opened {
 pub(super) struct Laid {
     /// Tree that the command sees, mounted nowhere yet.
     pub(super) tree: OwnedFd,
-    /// The layer that takes what it changes.
+    /// Layer that captures the changes.
     pub(super) captures: OwnedFd,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn memory(size: u64, mode: &str) -> Result<OwnedFd> {
     let doing = || "make a file system in memory".to_owned();
     let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC).trying(doing)?;
     fsconfig_set_string(&context, "size", size.to_string()).trying(doing)?;
-    // Each file takes memory besides what is in it, which `size` does not count.
+    // Each file takes memory besides its content, which `size` does not count.
     let files = size / 4096 + 1024;
     fsconfig_set_string(&context, "nr_inodes", files.to_string()).trying(doing)?;
     fsconfig_set_string(&context, "mode", mode).trying(doing)?;

@@ -49,7 +49,7 @@ fn run(work: fn(&Job, &mut Files) -> Answer) -> io::Result<()> {
     sys::default_signals();
     setsid()?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    // Where the supervisor ended before this, its line has ended, too.
+    // If the supervisor ended before this, its channel has ended, too.
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let Some((job, mut descriptors)) = receive_job(stdio::stdin())? else { return Ok(()) };
     let staged = (descriptors.len() > 1).then(|| descriptors.pop()).flatten();

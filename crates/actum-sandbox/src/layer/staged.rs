@@ -26,7 +26,7 @@ pub struct StagedLayer {
 }
 
 impl StagedLayer {
-    /// Makes an empty layer at `path`, where nothing may be, for a view of `base`.
+    /// Makes an empty layer at `path`, which must be free, for a view of `base`.
     ///
     /// # Errors
     /// [`LayerError::Io`]
@@ -112,7 +112,7 @@ impl StagedLayer {
         mknodat(&parent, name, FileType::CharacterDevice, Mode::empty(), 0).doing("mark", path)
     }
 
-    /// Takes away what the layer has at a name, with all that it holds.
+    /// Removes the layer's entry at a name, with all that it holds.
     fn clear(&self, parent: &OwnedFd, name: &Path, path: &Path) -> Result<()> {
         let stat = match rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
