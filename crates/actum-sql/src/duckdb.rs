@@ -130,7 +130,7 @@ functions! {
 /// A loaded library. It stays loaded until the process ends.
 pub(crate) struct DuckDb {
     functions: Functions,
-    /// Held, so that the functions stay where they are.
+    /// Library, held so that the functions stay in memory.
     _loaded: Loaded,
 }
 
@@ -153,7 +153,7 @@ pub(crate) struct Statements<'c> {
     count: usize,
 }
 
-/// A statement that is bound to what is in the database.
+/// A statement that is bound to the content of the database.
 pub(crate) struct Prepared<'s> {
     connection: &'s Connection<'s>,
     handle: Handle,
@@ -337,7 +337,7 @@ impl Statements<'_> {
         self.count
     }
 
-    /// Binds a statement, by its index, to what is in the database now.
+    /// Binds a statement, by its index, to the present content of the database.
     pub(crate) fn prepare(&self, index: usize) -> Result<Prepared<'_>, String> {
         let mut handle = null_mut();
         let (connection, f) = (self.connection, self.connection.functions());

@@ -83,7 +83,7 @@ pub struct Measured {
     pub peak_memory_bytes: u64,
     /// Tier of the sandbox.
     pub tier: String,
-    /// Version of Landlock's interface; `None` where the host has none.
+    /// Version of Landlock's interface; `None` if the host has none.
     pub landlock: Option<u32>,
     /// True if it ran as root, without capabilities.
     pub is_root: bool,
@@ -141,7 +141,8 @@ pub enum SqlError {
 /// Runs the statements of a step on its copy of the database.
 ///
 /// # Errors
-/// [`SqlError`]: the copy is of no use then. A statement that fails is no error here; the report tells it.
+/// [`SqlError`]: the copy is of no use then. A statement that fails is no error here; it is in the
+/// report.
 pub fn run(host: Host<'_>, step: &Step<'_>, stop: Option<&Stop>) -> Result<Ran, SqlError> {
     let job = Work::Step(Job {
         library: step.library.path().to_owned(),
@@ -150,7 +151,7 @@ pub fn run(host: Host<'_>, step: &Step<'_>, stop: Option<&Stop>) -> Result<Ran, 
         query: step.query.to_owned(),
         parameters: step.parameters.clone(),
         save_results_to: step.save_results_to.map(|name| step.directory.join(name)),
-        // DuckDB makes it where it needs it.
+        // DuckDB makes it if needed.
         spill: step.directory.join("actum-spill"),
         spill_bytes_max: step.limits.spill_bytes_max,
         memory_bytes_max: step.limits.memory_bytes_max,
@@ -167,7 +168,7 @@ pub fn run(host: Host<'_>, step: &Step<'_>, stop: Option<&Stop>) -> Result<Ran, 
 /// Loads a library in the sandbox, and returns the version that it names, such as `v2.0.1`.
 ///
 /// # Errors
-/// [`SqlError`], `Library` where it has another digest or is no DuckDB.
+/// [`SqlError`], `Library` if it has another digest or is no DuckDB.
 pub fn version_of(host: Host<'_>, library: &Library) -> Result<String, SqlError> {
     let system = |source| SqlError::System { doing: "make a directory", source };
     let directory = tempfile::tempdir().map_err(system)?;
@@ -283,7 +284,8 @@ fn policy(
     }
 }
 
-/// Returns the interpreter of a program (ld.so(8)), which the kernel starts for it; none of one that needs none.
+/// Returns the interpreter of a program (ld.so(8)), which the kernel starts for it; `None` for one
+/// that needs none.
 fn interpreter(program: &Path) -> Option<PathBuf> {
     let mut beginning = Vec::new();
     let file = std::fs::File::open(program).ok()?;

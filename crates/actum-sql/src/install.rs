@@ -41,7 +41,7 @@ pub enum InstallError {
     Pip {
         /// Command.
         command: String,
-        /// The end of what it said.
+        /// End of its output.
         output: String,
     },
     /// The package holds no library, or another one than was tested.
@@ -105,7 +105,8 @@ pub fn install(home: &Path, python: &Path) -> Result<Installed, InstallError> {
     Ok(Installed { version, path, sha256, was_there: false })
 }
 
-/// Lets pip fetch and unpack the package, which it compares with the digest; returns where the library is in it.
+/// Lets pip fetch and unpack the package, which it compares with the digest; returns the path of
+/// the library in it.
 fn fetch(tested: &TestedLibrary, directory: &Path, python: &Path) -> Result<PathBuf, InstallError> {
     let system = |doing, path: &Path| {
         let path = path.to_owned();

@@ -59,9 +59,9 @@ pub(crate) struct Job {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Report {
-    /// All statements ran; the copy of the database is what they left, in one file.
+    /// All statements ran; the copy of the database is their result, in one file.
     Done(Done),
-    /// Something failed; the copy is of no use.
+    /// A statement or the set-up failed; the copy is of no use.
     Failed(Failure),
 }
 
@@ -108,7 +108,7 @@ pub struct RanStatement {
 pub struct Failure {
     /// Kind of the failure.
     pub problem: Problem,
-    /// Number of the statement, counted from 1; none where it is not about one.
+    /// Number of the statement, counted from 1; `None` if it is not about one.
     pub statement: Option<u64>,
     /// Message; of DuckDB, in its words.
     pub message: String,
@@ -147,8 +147,9 @@ pub enum Problem {
 }
 
 impl Done {
-    /// Returns the rows that the statements changed: those that they counted themselves or, where the tables were compared and
-    /// more rows differ, those. A statement may change more rows than it counts, such as a `SELECT` with a `DELETE` in it.
+    /// Returns the number of rows that the statements changed: their own counts or, if the tables
+    /// were compared and more rows differ, that number. A statement may change more rows than it
+    /// counts, such as a `SELECT` with a `DELETE` in it.
     pub fn rows_changed(&self) -> u64 {
         let counted = self.statements.iter().map(RanStatement::rows_changed);
         let counted = counted.fold(0u64, u64::saturating_add);
@@ -189,8 +190,8 @@ impl Failure {
         Self { statement, ..Self::new(problem, message) }
     }
 
-    /// Returns a failure with a message of the engine, behind what was tried. The interface gives no code with it, so its words are
-    /// compared.
+    /// Returns a failure with a message of the engine, behind the attempted step. The interface
+    /// gives no code with it, so its words are compared.
     pub(crate) fn of_engine(
         problem: Problem,
         (number, tried): (Option<usize>, &str),

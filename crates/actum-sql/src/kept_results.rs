@@ -52,7 +52,7 @@ impl KeptResults {
         self.directory.join(key.to_string())
     }
 
-    /// Returns a result; `None` where none is kept, it is too old, or its report is damaged.
+    /// Returns a result; `None` if none is kept, it is too old, or its report is damaged.
     pub fn find(&self, key: &ResultKey) -> Option<KeptResult> {
         let directory = self.place(key);
         let path = directory.join(REPORT);
@@ -83,10 +83,10 @@ impl KeptResults {
         let digest = Digest::of(&report);
         fs::write(new.path().join(REPORT), [format!("{digest}\n").as_bytes(), &report].concat())?;
         let place = self.place(key);
-        // An earlier one gives way: it may be damaged, or not what is shown now.
+        // Remove an earlier one: it may be damaged, or differ from the present one.
         remove(&place)?;
         match fs::rename(new.path(), &place) {
-            // Another process kept the same meanwhile.
+            // Another process kept the same result meanwhile.
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
             renamed => renamed.map(|()| drop(new.keep())),
         }
@@ -100,7 +100,8 @@ impl KeptResults {
         fs::remove_dir_all(self.place(key))
     }
 
-    /// Removes what is too old, and then the oldest, until all together have at most `bytes_max` bytes.
+    /// Removes results that are too old, and then the oldest, until all together have at most
+    /// `bytes_max` bytes.
     fn sweep(&self, bytes_max: u64) -> io::Result<()> {
         let mut kept = Vec::new();
         for entry in fs::read_dir(&self.directory)? {
@@ -129,7 +130,7 @@ impl KeptResults {
     }
 }
 
-/// Removes a result, if it is there.
+/// Removes a result, if it exists.
 fn remove(result: &Path) -> io::Result<()> {
     match fs::remove_dir_all(result) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

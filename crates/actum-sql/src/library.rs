@@ -121,7 +121,7 @@ impl TestedLibrary {
         TESTED.iter().find(|tested| tested.processor == std::env::consts::ARCH)
     }
 
-    /// Returns where it is installed below the home of actum.
+    /// Returns the path at which it is installed below the home of actum.
     pub fn path(&self, home: &Path) -> PathBuf {
         home.join("sql").join(self.name())
     }

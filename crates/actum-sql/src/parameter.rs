@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// EX-11: what is no value of SQL is refused.
+    /// EX-11: a parameter that is no value of SQL is refused.
     #[test]
     fn arrays_and_objects_are_no_parameters() {
         for text in ["[1]", "{\"a\": 1}"] {

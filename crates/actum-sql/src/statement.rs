@@ -52,7 +52,7 @@ const REFUSED: &[Kind] = &[
 ];
 
 impl Kind {
-    /// Returns the kind with this number, if it may run; else what it is.
+    /// Returns the kind with this number, if it may run; else its name.
     pub(crate) fn allowed(number: u32) -> Result<Self, String> {
         let find = |kinds: &[Self]| kinds.iter().find(|kind| kind.number == number).copied();
         match (find(ALLOWED), find(REFUSED)) {

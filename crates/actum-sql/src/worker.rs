@@ -22,11 +22,12 @@ const STATEMENTS_MAX: usize = 10_000;
 
 type Result<T> = std::result::Result<T, Failure>;
 
-/// Does the work of an SQL worker where this program was started as one, and never returns then. A program that uses
-/// [`crate::run`] calls it first of all in `main`, behind `actum_sandbox::inside::enter`.
+/// Does the work of an SQL worker and never returns, in a process that was started as one. A
+/// program that uses [`crate::run`] calls it first of all in `main`, behind
+/// `actum_sandbox::inside::enter`.
 pub fn enter() {
     if std::env::args_os().nth(1).is_some_and(|argument| argument == NAME) {
-        // Where there is no line, the host sees that by itself.
+        // If there is no line, the host sees that by itself.
         std::process::exit(i32::from(serve().is_err()));
     }
 }

@@ -134,7 +134,7 @@ impl Shared {
 }
 
 impl Ground {
-    /// Makes a place, with a server where it is asked for.
+    /// Makes a place, with a server if `server` is true.
     pub(crate) fn new(shared: &Shared, server: bool) -> Self {
         let (directory, outside) = (temporary(), temporary());
         std::fs::copy(shared.files.path().join(DATABASE), directory.path().join(DATABASE)).unwrap();
@@ -177,7 +177,7 @@ impl Ground {
         self.outside.path().join("out.json")
     }
 
-    /// Returns true where the server was asked for something.
+    /// Returns true if the server got a request.
     pub(crate) fn was_asked(&self) -> bool {
         self.server.is_some_and(|port| ASKED[usize::from(port)].load(Ordering::SeqCst) > 0)
     }

@@ -62,7 +62,7 @@ fn rows_with_a_primary_key_are_compared_by_it() {
     assert_eq!(table.rows, expected);
 }
 
-/// EX-11: rows of a table without a primary key are compared as often as they are there.
+/// EX-11: rows of a table without a primary key are compared as a multiset.
 #[test]
 fn rows_without_a_primary_key_are_compared_as_a_multiset() {
     let world = World::comparing();
@@ -142,7 +142,7 @@ fn views_and_indexes_that_come_and_go_are_listed() {
     assert_eq!((compared.objects.len(), compared.objects_left_out), (200, 1));
 }
 
-/// EX-11: at most twenty rows are shown, of which each table gets its part; all are counted.
+/// EX-11: at most twenty rows are shown, shared among the tables; all are counted.
 #[test]
 fn twenty_rows_are_shown_and_all_are_counted() {
     let world = World::comparing();
@@ -172,7 +172,7 @@ fn rows_that_no_statement_counts_are_counted_by_the_comparison() {
     }
 }
 
-/// EX-11: what is in a write-ahead log is part of the database before the step.
+/// EX-11: the content of a write-ahead log is part of the database before the step.
 #[test]
 fn committed_rows_in_a_write_ahead_log_are_no_difference() {
     let mut world = World::comparing();

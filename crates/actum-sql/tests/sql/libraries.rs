@@ -19,7 +19,7 @@ fn version(library: &Library) -> Result<String, SqlError> {
     version_of((&helper(), host(), program()), library)
 }
 
-/// EX-9: a library that the policy pins is loaded from where it is, and names its version.
+/// EX-9: a library that the policy pins is loaded from its path, and names its version.
 #[test]
 fn a_pinned_library_is_loaded_from_its_path() {
     let world = World::empty();
