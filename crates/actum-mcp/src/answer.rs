@@ -26,7 +26,7 @@ pub struct Answer {
 pub struct Changed {
     /// Status of the request.
     pub status: Status,
-    /// The run; `None` in a dry run and where nothing had to be changed.
+    /// The run; `None` in a dry run and if nothing had to be changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
     /// Run that this one undoes.
@@ -51,7 +51,7 @@ pub struct Changed {
 /// A changed path.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChangedPath {
-    /// The path; of a renamed file where it is afterwards.
+    /// The path; the new one of a renamed file.
     #[serde(flatten)]
     pub path: WorkspacePath,
     /// Path of a renamed file before.
@@ -381,7 +381,7 @@ pub(crate) fn push(text: &mut String, line: &str) {
     text.push_str(line);
 }
 
-/// A text without its middle where it is too long: what a command says first and last counts most.
+/// Cuts the middle of a text that is too long: the first and last output of a command counts most.
 pub(crate) fn shortened(text: String) -> String {
     let count = text.chars().count();
     if count <= TEXT_CHARS_MAX {

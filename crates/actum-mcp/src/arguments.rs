@@ -100,7 +100,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Runs at most where nothing is said.
+    /// Default limit of the runs.
     fn limit() -> usize {
         10
     }
@@ -122,7 +122,7 @@ pub struct Show {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Status {
-    /// A plan whose state is asked for.
+    /// A plan whose state is requested.
     #[serde(default)]
     pub plan: Option<String>,
 }

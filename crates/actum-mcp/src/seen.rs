@@ -53,7 +53,7 @@ impl Seen {
         })
     }
 
-    /// Notes what the client itself changed.
+    /// Notes the client's own changes.
     pub fn note_change(&self, effects: &[PathEffect]) {
         let mut files = self.files();
         for effect in effects {

@@ -1,7 +1,8 @@
 //! Frames of JSON-RPC, a line each.
 //!
-//! A frame that is no message is answered with an error, and the next one is read: a client learns what is wrong with what it
-//! sent. Reading has a thread of its own, so the protocol needs no asynchronous input.
+//! A frame that is no message is answered with an error, and the next one is read, so a client
+//! learns of its mistake. Reading has a thread of its own, so the protocol needs no asynchronous
+//! input.
 
 use std::future::{self, Future};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -16,7 +17,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// Bytes of a frame at most.
 pub(crate) const FRAME_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Messages that wait to be handled at most. Beyond that no more is read.
+/// Limit of the messages that wait to be handled. Beyond that no more is read.
 const WAITING_MAX: usize = 64;
 
 type Message = RxJsonRpcMessage<RoleServer>;
@@ -142,8 +143,8 @@ fn read_all(mut input: impl BufRead, to: &Sender<Event>, errors: &Output) {
     }
 }
 
-/// Reads one line without its end; of one that is too long the beginning. `None` at the end of the input; an unfinished last line
-/// is no frame.
+/// Reads one line without its end; of a line that is too long, the beginning. `None` at the end of
+/// the input; an unfinished last line is no frame.
 fn read_frame(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut frame = Vec::new();
     loop {
