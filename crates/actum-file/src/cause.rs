@@ -30,7 +30,7 @@ pub enum Cause {
         /// Error.
         source: OpenError,
     },
-    /// The task id stands for another manifest.
+    /// The task id is bound to another manifest.
     #[error("the task id stands for another manifest")]
     IdTaken,
     /// Another process carries out the task.

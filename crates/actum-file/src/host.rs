@@ -96,10 +96,11 @@ struct Success {
 }
 
 impl<D: Disk> Host<'_, D> {
-    /// Carries out a task, and gives its signed result. It first settles tasks that earlier processes left open.
+    /// Carries out a task, and returns its signed result. It first settles tasks that earlier
+    /// processes left open.
     ///
     /// # Errors
-    /// [`HostError`] where there is no result that could be signed and stored.
+    /// [`HostError`] if there is no result that could be signed and stored.
     pub fn run(&mut self, manifest: &[u8]) -> Result<FileTaskEnd, HostError> {
         let requested = self.records.now();
         let manifest = match Manifest::read(manifest) {
@@ -371,7 +372,8 @@ fn copy_between<D: Disk>(
     let request = task.request(Vec::new());
     let label = request.label.clone().unwrap_or_default();
     let options = RunOptions { limits: request.limits.clone(), label, wait: false };
-    // The handle outlives the lock: what is read through it is compared before the copy is taken in.
+    // The handle outlives the lock: bytes that are read through it are compared before the copy is
+    // adopted.
     let file = from.workspace_mut().begin(options)?.open_source(&source.path)?;
     let mut part = DestinationPart {
         task,
@@ -388,8 +390,8 @@ fn copy_between<D: Disk>(
     Ok(Success { runs: vec![done.run()], recovery: None })
 }
 
-/// Moves a file to another base directory: two runs. The commit of the source decides; where that fails the destination is
-/// undone.
+/// Moves a file to another base directory: two runs. The commit of the source decides; if that
+/// fails the destination is undone.
 fn move_between<D: Disk>(
     engines: Open<'_, D>,
     task: &mut Task<'_, D>,
@@ -432,7 +434,7 @@ fn move_between<D: Disk>(
     }
 }
 
-/// Undoes the destination of a move, where it is in effect.
+/// Undoes the destination of a move, if it is in effect.
 fn undo<D: Disk>(engine: &mut Engine<D>, run: RunId, actor: &Actor) -> Result<(), actum::Error> {
     let request = Request {
         door: actum::EntryPoint::FileTask,

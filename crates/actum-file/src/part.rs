@@ -13,7 +13,7 @@ use crate::ports::{LeaseCheck, LeaseFacts, LeaseNeed, TaskLog, TaskRoot, TaskSta
 use crate::quota::Bounds;
 use crate::worker::ByteWorker;
 
-/// Task whose lease was found valid, and what carries it out.
+/// Task whose lease was found valid, with the means to carry it out.
 pub(crate) struct Task<'t, D: Disk> {
     pub(crate) manifest: &'t Manifest,
     pub(crate) lease: &'t LeaseFacts,
@@ -90,7 +90,7 @@ impl<D: Disk> Task<'_, D> {
         .within(limits)
     }
 
-    /// Reads a source through the worker, and compares with what the transaction read.
+    /// Reads a source through the worker, and compares it with the bytes that the transaction read.
     fn read(&mut self, transaction: &mut Transaction<'_, D>, path: &RelPath) -> Result<(), Cause> {
         let source = transaction.open_source(path)?;
         self.bounds.check_space(source.size())?;

@@ -44,7 +44,7 @@ pub struct LeaseNeed<'n> {
 /// Lease that allows a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseFacts {
-    /// The lease, with what the ledger knows of it.
+    /// The lease, with its state in the ledger.
     pub lease: RequestLease,
 }
 
@@ -104,10 +104,11 @@ pub trait TaskLog {
     /// [`LedgerError`]
     fn start(&self, start: &TaskStart, blocks: &[u8]) -> Result<Vec<NewEntry>, LedgerError>;
 
-    /// Records the signed result of a task, durably. It was started, or failed after its lease was found valid.
+    /// Records the signed result of a task, durably. It was started, or failed after its lease was
+    /// found valid.
     ///
     /// # Errors
-    /// [`LedgerError`], also where the task was ended before.
+    /// [`LedgerError`], also if the task was ended before.
     fn end(&self, task: &TaskName, envelope: &[u8]) -> Result<(), LedgerError>;
 
     /// Records the signed refusal of a request that binds no task id.
@@ -122,11 +123,11 @@ pub trait TaskLog {
 pub struct LoggedTask {
     /// Digest of its manifest.
     pub manifest: Digest,
-    /// Its start, where it was started.
+    /// Its start, if it was started.
     pub start: Option<TaskStart>,
     /// Entry of its start.
     pub started: Option<EntryRef>,
-    /// Its signed result, where it has ended.
+    /// Its signed result, if it has ended.
     pub result: Option<Vec<u8>>,
 }
 
@@ -147,7 +148,7 @@ pub struct TaskStart {
     pub destination: Option<FilePath>,
     /// Lease.
     pub lease: LeaseRecord,
-    /// Base directories: that of the source, and where it is another one, that of the destination.
+    /// Base directories: that of the source, and that of the destination if it is another one.
     pub roots: Vec<TaskRoot>,
     /// Actor that asked.
     pub actor: Actor,

@@ -21,28 +21,28 @@ pub const PAYLOAD_TYPE: &str = "application/vnd.actum.execution-result+json";
 pub struct ExecutionResult {
     /// [`ExecutionResult::FORMAT`].
     pub format: String,
-    /// Task that this is the result of. It is null where the request was refused before its lease was found valid, which
-    /// binds no id.
+    /// Task that this is the result of. It is null if the request was refused before its lease was
+    /// found valid, which binds no id.
     pub task_id: Option<TaskName>,
-    /// Task that was asked for, where the manifest named one.
+    /// Requested task, if the manifest named one.
     pub requested_task_id: Option<TaskName>,
     /// Capability that was asked for.
     pub capability_id: Option<String>,
     /// Status of the task.
     pub status: TaskStatus,
-    /// Effect; null where it failed.
+    /// Effect; null if the task failed.
     pub output: Option<Output>,
-    /// Code of the closed set; null where it succeeded.
+    /// Code of the closed set; null if the task succeeded.
     pub error_code: Option<ErrorCode>,
     /// Reason of a failure.
     pub detail: Option<Detail>,
     /// SHA-256 of the bytes of the manifest.
     pub manifest: Digest,
-    /// Ids of the blocks of the lease; empty where none was found valid.
+    /// Ids of the blocks of the lease; empty if none was found valid.
     pub lease: Vec<LeaseId>,
     /// Runs that made the change, that of the destination first.
     pub runs: Vec<RunId>,
-    /// Entry that recorded the start of the task, where it was started.
+    /// Entry that recorded the start of the task, if it was started.
     pub started: Option<EntryRef>,
     /// Time at which the request was received.
     pub requested: Timestamp,
@@ -66,7 +66,7 @@ pub enum TaskStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorCode {
-    /// The capability is none of the three.
+    /// The capability is not one of the three.
     UnsupportedCapability,
     /// The lease is missing, unsound, or does not allow the task.
     InvalidLease,

@@ -21,8 +21,8 @@ const COPY: u64 = 1;
 /// Job: computes the SHA-256 of the source.
 const HASH: u64 = 2;
 
-/// Does the work of a byte worker where this program was started as one, and never returns then. A program that uses
-/// [`Sandboxed`] calls it first of all in `main`.
+/// Does the work of a byte worker and never returns, in a process that was started as one. A
+/// program that uses [`Sandboxed`] calls it first of all in `main`.
 pub fn enter() {
     enter_worker(NAME, work);
 }

@@ -122,7 +122,8 @@ fn a_move_of_which_only_the_removal_is_recorded_needs_attention() {
     assert_eq!(world.directory.get("b/g").unwrap(), b"f");
 }
 
-/// FE-4, FE-8: the destination of a move that was killed is not undone where the source has gone since.
+/// FE-4, FE-8: the destination of a move that was killed is not undone if the source has gone
+/// since.
 #[test]
 fn a_move_that_was_killed_keeps_the_only_copy() {
     let world = World::new();

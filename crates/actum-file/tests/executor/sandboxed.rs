@@ -1,4 +1,4 @@
-//! The byte worker as a process: what it does, what it cannot do, and when it is ended.
+//! Byte worker as a process: its work, its limits, and its end.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;

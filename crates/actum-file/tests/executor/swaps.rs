@@ -26,7 +26,7 @@ fn exists(disk: &SimDisk, path: &str) -> bool {
     disk.stat_of(path).is_some()
 }
 
-/// Renames `from` where it exists and `to` does not.
+/// Renames `from` if it exists and `to` does not.
 fn rename(disk: &SimDisk, from: &str, to: &str) {
     if exists(disk, from) && !exists(disk, to) {
         disk.rename_path(from, to);
@@ -140,7 +140,7 @@ fn concurrent_changes_lose_no_content_and_reach_nothing_outside() {
                 disk.before_call(at, act.run);
                 let first = run(&world, &disk, &manifest(case));
                 disk.clear_faults();
-                // What stayed open is settled, where that is possible.
+                // An open task is settled, if that is possible.
                 let end = run(&world, &disk, &manifest(case)).or(first);
                 let result = end.as_ref().map(|end| (end.result.status, &end.result.detail));
                 let what = format!("{what}: {result:?}");

@@ -38,7 +38,8 @@ pub(crate) struct TestLease {
     pub(crate) answers: RefCell<Vec<Result<(), LeaseRefusal>>>,
     pub(crate) quotas: Cell<Quotas>,
     pub(crate) uses: Cell<Option<u64>>,
-    /// Lease that comes with the requests instead of one for all paths; `None` in it stands for none.
+    /// Lease that comes with the requests instead of one for all paths; the inner `None` is a
+    /// request without a lease.
     pub(crate) presented: RefCell<Option<Option<RequestLease>>>,
     /// The lease of these quotas and uses, once it is granted.
     granted: RefCell<Option<(QuotasAndUses, RequestLease)>>,
@@ -207,7 +208,7 @@ impl World {
 
     pub(crate) fn run(&self, manifest: &str) -> FileTaskEnd {
         let end = self.run_bytes(manifest.as_bytes()).unwrap();
-        // FE-14: each result is signed, and says what it is.
+        // FE-14: each result is signed, and states its kind.
         let verified = actum_file::verify_any(&end.envelope, self.records.keyring()).unwrap();
         assert_eq!(verified.result, end.result);
         end
