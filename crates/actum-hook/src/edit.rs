@@ -75,7 +75,7 @@ pub enum EditError {
 /// Reads the paths that an event has, as its client does.
 pub(crate) struct PathReader<'a> {
     pub(crate) client: Client,
-    /// From which relative paths count.
+    /// Directory that relative paths start from.
     pub(crate) directory: &'a Path,
     /// Home of the user, for which some clients take `~`.
     pub(crate) home: Option<&'a Path>,
@@ -112,7 +112,8 @@ impl PathReader<'_> {
     }
 }
 
-/// Resolves all links of a path, also one that leads to nothing yet; `None` where they lead in a circle.
+/// Resolves all links of a path, also one that leads to nothing yet; `None` if they lead in a
+/// circle.
 pub fn resolve_links(path: &Path) -> Option<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
@@ -151,7 +152,7 @@ pub(crate) struct Located {
     pub(crate) inside: Vec<RelPath>,
     /// Files outside of it.
     pub(crate) outside: Vec<PathBuf>,
-    /// The edit as operations; `None` where it cannot be computed.
+    /// The edit as operations; `None` if it cannot be computed.
     pub(crate) operations: Option<Vec<Operation>>,
 }
 
@@ -242,7 +243,7 @@ impl Edit {
         };
         match self {
             Self::Write { content, .. } => Some(create(content)),
-            // So a file is made.
+            // An empty old text makes a file.
             Self::Replace { old, new, .. } if old.is_empty() => Some(create(new)),
             Self::Replace { old, new, all, .. } => {
                 let occurrences = if *all { Occurrences::All } else { Occurrences::One };
@@ -439,7 +440,7 @@ mod tests {
         assert_eq!((located.inside, located.operations), (vec![path("sub/a")], None));
     }
 
-    /// Issue 27: the state of actum is no file of an edit.
+    /// Issue 27: an edit cannot name the state of actum.
     #[test]
     fn a_path_that_no_change_may_name_is_an_error() {
         let write =

@@ -1,4 +1,4 @@
-//! Input that is no event of a client.
+//! Errors of reading an event of a client.
 
 use actum_core::path::Quoted;
 
@@ -11,7 +11,7 @@ pub enum EventError {
     /// The event is too large.
     #[error("the event has more than {INPUT_BYTES_MAX} bytes")]
     TooLarge,
-    /// There is nothing.
+    /// The input is empty.
     #[error("no event is on standard input, where the client writes it")]
     Empty,
     /// The event is no JSON.

@@ -22,9 +22,9 @@ pub struct Event {
     pub session: String,
     /// Prompt of the user, as the client names it, if it does.
     pub prompt: Option<String>,
-    /// Tool, as the client names it; empty for an event that is about none.
+    /// Tool, as the client names it; empty for an event without one.
     pub tool: String,
-    /// The edit that it is about; none for other tools and other events.
+    /// The edit that it is about; `None` for other tools and other events.
     pub edit: Option<Edit>,
     /// Text of the command that a shell of the client is about to run.
     pub command: Option<String>,
@@ -44,7 +44,7 @@ pub enum Moment {
     TurnStart,
     /// After the agent has ended its turn.
     TurnEnd,
-    /// At another time.
+    /// At any other time.
     Other,
 }
 
@@ -161,7 +161,7 @@ mod tests {
         Event::read(client, event.to_string().as_bytes())
     }
 
-    /// Issue 27: what is no event of the client is refused by name, whatever it is.
+    /// Issue 27: input that is no event of the client is refused by name.
     #[test]
     fn what_is_no_event_of_the_client_is_refused() {
         assert_eq!(

@@ -21,7 +21,7 @@ pub struct Caller<'a> {
     pub client: Client,
     /// Root of the workspace, without links.
     pub root: &'a Path,
-    /// In whose name the runs are made.
+    /// Actor of the runs.
     pub actor: Actor,
     /// Home of the user, for which some clients take `~`.
     pub home: Option<&'a Path>,
@@ -68,11 +68,11 @@ pub enum After {
     },
 }
 
-/// Adoptions that are tried where a file changes meanwhile.
+/// Number of adoptions that are tried if a file changes meanwhile.
 const ATTEMPTS_MAX: usize = 3;
 
-/// Judges the edit that a client is about to make, and keeps what its files hold. Nothing is asked of the client where the gates
-/// allow it.
+/// Judges the edit that a client is about to make, and keeps what its files hold. The client is
+/// asked nothing if the gates allow the edit.
 ///
 /// # Errors
 /// Those of [`Engine::run`]: the edit must not be made.

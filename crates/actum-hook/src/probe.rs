@@ -1,7 +1,8 @@
-//! A scripted model server on the loopback interface, for trials of clients.
+//! Scripted model server on the loopback interface, for trials of clients.
 //!
-//! A client that is pointed at it gets the calls of a script, one after the other, and the server keeps the results of its tools.
-//! Each file below speaks the wire protocol of one model API, as far as a client needs it for one conversation.
+//! A client that is pointed at it gets the calls of a script, one after the other, and the server
+//! keeps the results of its tools. Each file below implements the wire protocol of one model API,
+//! as far as a client needs it for one conversation.
 
 mod chat;
 mod gemini;
@@ -211,7 +212,7 @@ impl Exchange {
     }
 }
 
-/// Method, path and length of the body of a request; `None` where the connection is closed.
+/// Method, path and length of the body of a request; `None` if the connection is closed.
 fn read_head(reader: &mut impl BufRead) -> io::Result<Option<(String, String, u64)>> {
     let mut head = reader.take(64 << 10);
     let mut line = String::new();

@@ -64,7 +64,7 @@ pub enum SettingsError {
         /// The client.
         client: Client,
     },
-    /// They are no JSON, or have comments, which actum would not keep apart.
+    /// The settings are no JSON, or have comments, which actum would not keep in place.
     #[error("the settings are no plain JSON: {problem}")]
     NotJson {
         /// Problem, and its position.
@@ -145,7 +145,7 @@ fn wanted(client: Client, hook: &Hook) -> Result<Vec<(&'static str, Value)>, Set
     let mut about_edit = about_turn.clone();
     let stricter = match client {
         Client::Claude => Some(("onFailure", json!("block"))),
-        // Without these words a hook that was killed lets the tool run.
+        // Without these words the tool runs after a hook that was killed.
         Client::Codex => Some(("command", json!(format!("{} {OR_REFUSE}", quoted())))),
         Client::Gemini | Client::Qwen | Client::OpenCode => None,
     };
@@ -378,7 +378,8 @@ fn add_hook(
     patched(settings, operations)
 }
 
-/// The settings without the entries of the hook, and without what was only there for them; `None` where nothing is left.
+/// Returns the settings without the entries of the hook, and without everything that was only there
+/// for them; `None` if nothing is left.
 ///
 /// # Errors
 /// As [`installed`].
@@ -505,7 +506,7 @@ mod tests {
         ]
     }
 
-    /// Issue 27: what is taken out is exactly what was put in, and every other byte stays.
+    /// Issue 27: removing the entries removes exactly what was added, and every other byte stays.
     #[test]
     fn the_entries_come_and_go_and_leave_every_other_byte() {
         for client in CLIENTS {

@@ -16,7 +16,7 @@ use reader::Reader;
 /// One program that a text runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShellCommand {
-    /// The program and its arguments; `None` stands for a word that is not known from the text.
+    /// The program and its arguments; `None` for a word that is not known from the text.
     pub words: Vec<Option<String>>,
     /// Files that its output is written to.
     outputs: Vec<Option<String>>,
@@ -134,7 +134,7 @@ pub fn changed_paths(
         };
         let is_removed = program == "rm" && arguments.iter().flatten().any(|it| is_recursive(it));
         let words = changed_words(program, arguments);
-        // What is moved is gone with all below it; where it goes is not.
+        // Moved entries are gone with all below them; their destination is not.
         let moved = if program == "mv" { words.len().saturating_sub(1) } else { 0 };
         let follows_link = !matches!(program, "rm" | "unlink" | "mv" | "ln");
         changed.extend(words.into_iter().enumerate().filter_map(|(index, word)| {
@@ -162,7 +162,7 @@ fn is_option(word: Option<&str>) -> bool {
     word.is_some_and(|word| word.starts_with('-') && word.len() > 1)
 }
 
-/// The words that are no options, nor taken by one of `with_word`.
+/// Returns the words that are no options, nor taken by one of `with_word`.
 fn operands<'w>(arguments: &'w [Option<String>], with_word: &str) -> Vec<Option<&'w str>> {
     let mut operands = Vec::new();
     let mut words = arguments.iter().map(Option::as_deref);
@@ -294,13 +294,14 @@ impl ShellCommand {
         words
     }
 
-    /// All words, where they are known.
+    /// Returns all words, if they are known.
     pub fn known_words(&self) -> Option<Vec<String>> {
         let words = self.program_and_arguments();
         words.iter().cloned().collect::<Option<Vec<_>>>().filter(|words| !words.is_empty())
     }
 
-    /// Commands of a shell that `actum exec` starts, where this is one. Their changes are judged with the run that they become.
+    /// Returns the shell commands that `actum exec` starts, if this is one. Their changes are
+    /// judged with the run that they become.
     pub fn commands_of_exec(&self) -> Vec<ShellCommand> {
         let words = self.program_and_arguments();
         let is =
@@ -360,7 +361,7 @@ mod tests {
         found.into_iter().map(|it| it.path.to_str().unwrap().to_owned()).collect()
     }
 
-    /// Issue 27: what a command changes for certain is found, however it is quoted and wherever it stands.
+    /// Issue 27: certain changes of a command are found, with any quotes and at any position.
     #[test]
     fn paths_that_a_command_changes_are_found() {
         for text in [
@@ -405,7 +406,7 @@ mod tests {
         );
     }
 
-    /// Issue 27: what is only named, quoted, or not known is not taken for a change.
+    /// Issue 27: a path that is only named, quoted, or not known does not count as a change.
     #[test]
     fn what_is_not_certain_is_passed_over() {
         for text in [

@@ -57,7 +57,7 @@ impl Reader {
         while let Some(next) = rest.chars().next() {
             match self.step(next, rest) {
                 Some(after) => rest = after,
-                // From here on nothing is certain, and the command that was begun is not either.
+                // From here on nothing is certain, nor is the command that was begun.
                 None => return self.found,
             }
         }
@@ -65,7 +65,8 @@ impl Reader {
         self.found
     }
 
-    /// Reads one character or more; what is left after it. `None` where the text cannot be read further.
+    /// Reads one character or more; returns the text after it. `None` if the text cannot be read
+    /// further.
     fn step<'t>(&mut self, next: char, rest: &'t str) -> Option<&'t str> {
         let after = rest.get(next.len_utf8()..)?;
         match next {
@@ -191,7 +192,7 @@ impl Reader {
         word
     }
 
-    /// A text whose output becomes a part of the word.
+    /// Reads a text whose output becomes a part of the word.
     fn substitution<'t>(&mut self, text: &'t str, end: char) -> Option<&'t str> {
         let (inner, after) = substituted(text, end, NESTING_MAX)?;
         self.word().is_unknown = true;
@@ -270,7 +271,7 @@ impl Reader {
         let Some(word) = self.word.take() else { return };
         let Word { text, is_unknown, is_quoted } = word;
         let is_stream = text == "-" || text.bytes().all(|byte| byte.is_ascii_digit());
-        // Of an assignment only the name matters, and a bracket alone is a program.
+        // Only the name of an assignment matters, and a bracket alone is a program.
         let end = text.clone();
         let is_known = !is_unknown || is_assignment(&text) || matches!(text.as_str(), "[" | "[[");
         let known = is_known.then_some(text);
@@ -325,7 +326,8 @@ fn skip_ansi_quoted(text: &str) -> Option<&str> {
     }
 }
 
-/// The text up to the end of a substitution, and what comes after it; `None` where it does not end.
+/// Returns the text up to the end of a substitution, and the text after it; `None` if it does not
+/// end.
 fn substituted(text: &str, end: char, nesting: usize) -> Option<(&str, &str)> {
     let (mut open, mut at) = (0usize, 0usize);
     loop {
