@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: actum beside what a user would pick instead, interleaved in one run.
+//! `cargo xtask bench`: actum beside alternatives, interleaved in one run.
 
 mod agent;
 mod contest;
@@ -71,7 +71,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     finish(root, PAGE, &page::render(&results), options)
 }
 
-/// Without optimisation nothing would be worth measuring, so the same call is made again with it.
+/// Starts this program again with optimisation, without which nothing would be worth measuring.
 fn in_release(root: &Path) -> Outcome {
     eprintln!("building with optimisation");
     let status = cargo(root)
@@ -118,8 +118,8 @@ fn known_configuration() -> Option<PathBuf> {
     std::env::var_os(HOME).map(|home| Path::new(&home).join(".config"))
 }
 
-/// Starts this program again where the system knows a home directory with no configuration, since what an operator lets
-/// programs do counts in no other.
+/// Starts this program again with a home directory that the system knows and that has no
+/// configuration: only there do an operator's permissions for programs count.
 fn at_known_home() -> Outcome {
     let home = std::env::temp_dir().join(format!("actum-bench-home-{}", std::process::id()));
     std::fs::create_dir_all(&home)?;

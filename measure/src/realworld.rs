@@ -175,7 +175,7 @@ fn rows(
     Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
-/// Locks; who panicked with the lock has ended the whole.
+/// Locks; a panic under the lock has ended the whole program.
 fn lock_in<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -141,7 +141,7 @@ fn judge(commit: &Commit, policies: &[(Policy, Digest); PROFILES.len()]) -> Judg
         .map(|(policy, digest)| decide(&Bundle::new(*digest, case.clone()), policy, &NoAccess));
     let verdicts = decisions.each_ref().map(|decision| decision.verdict);
     let [default, ..] = decisions;
-    // The gate of approval repeats what the verdict says.
+    // The gate of approval only repeats the verdict.
     let is_held =
         |gate: &&GateDecision| gate.verdict != Verdict::Allow && gate.gate != GateName::Approval;
     let held: Vec<&GateDecision> = default.gates.iter().filter(is_held).collect();

@@ -33,7 +33,7 @@ const AGENT: &str = "`actum agent dispatch`";
 /// Decisions that are replayed at once.
 const REPLAYED: usize = 100;
 
-/// Everything that came out.
+/// Results of the measurement.
 struct Results {
     machine: Machine,
     contests: Vec<Contest>,

@@ -12,7 +12,7 @@ use super::measurement::Who;
 
 pub(in crate::bench) use processes::Surroundings;
 
-/// Does a change and takes it back. Only these two are timed.
+/// Contestant that applies a change and undoes it. Only these two are timed.
 pub(super) trait Contestant {
     fn apply(&mut self, change: &Change<'_>) -> Result<(), Failure>;
     /// Undoes the change that was applied last.
@@ -39,7 +39,7 @@ impl Who {
         }
     }
 
-    /// Gets ready to work in `workspace`, whose files are there already.
+    /// Gets ready to work in `workspace`, whose files exist already.
     pub(super) fn enter(
         self,
         workspace: &Path,

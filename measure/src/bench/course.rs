@@ -24,7 +24,7 @@ const CHANGES: [usize; 4] = [1, 10, 100, 1000];
 /// young when it is used.
 const SETTLING: Duration = Duration::from_millis(1100);
 
-/// Everything that came out.
+/// Results of the measurement.
 pub(super) struct Results {
     pub(super) machine: Machine,
     pub(super) places: Vec<(PlaceName, String)>,

@@ -1,4 +1,4 @@
-//! `cargo xtask bench gates`: what a decision takes, beside hashing the same new content once.
+//! `cargo xtask bench gates`: time of a decision, beside hashing the same new content once.
 
 use std::hint::black_box;
 use std::path::Path;

@@ -38,7 +38,7 @@ const FILES: usize = 10_000;
 /// Files in one directory.
 const TOGETHER: usize = 50;
 
-/// Everything that came out.
+/// Results of the measurement.
 struct Results {
     machine: Machine,
     contests: Vec<Contest>,

@@ -66,7 +66,7 @@ fn status(name: &str) -> Result<u64, Failure> {
     number.ok_or_else(|| format!("the kernel does not tell `{name}`").into())
 }
 
-/// Sets the peak back to what is held now (proc_pid_clear_refs(5)).
+/// Resets the peak to the present memory (proc_pid_clear_refs(5)).
 fn forget_peak() -> Result<(), Failure> {
     Ok(write("/proc/self/clear_refs", "5")?)
 }

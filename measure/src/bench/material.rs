@@ -71,7 +71,7 @@ impl Stock {
         Self { files: (0..count).map(file).collect() }
     }
 
-    /// So many files of about a megabyte.
+    /// Makes so many files of about a megabyte.
     pub(super) fn of_megabytes(count: usize) -> Self {
         let file = |file: usize| File {
             path: format!("file-{file:03}.txt"),

@@ -29,7 +29,7 @@ pub(crate) struct Options {
     /// `clients`, `length`, `pages`, `verify`, `log`, `syncs`, `slowest`
     #[arg(long, value_name = "PATTERN")]
     pub(super) only: Option<String>,
-    /// For how long 64 clients of the ledger append
+    /// Time in which 64 clients of the ledger append
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub(super) seconds: u64,
 }

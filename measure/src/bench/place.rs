@@ -12,7 +12,7 @@ use super::{Failure, machine};
 
 /// Free space without which a run is not begun, in bytes.
 const FREE_BYTES_MIN: u64 = 10 << 30;
-/// The size of an image; it is sparse, so only what is written takes space.
+/// Size of an image; it is sparse, so only written blocks take space.
 const IMAGE_BYTES: u64 = 8 << 30;
 
 /// Everything a run leaves on the disk, below one directory.
@@ -135,8 +135,8 @@ fn system(command: &mut Command) -> Result<(), Failure> {
     Err(format!("`{program}` failed ({}): {said}", output.status).into())
 }
 
-/// A process that waits for the end of ours, whatever brings it about, and then unmounts and
-/// removes what we made. It outlives Ctrl-C and a kill of ours, which no destructor would.
+/// A process that waits for the end of ours, whatever its cause, and then unmounts and removes what
+/// we made. It outlives Ctrl-C and a kill of ours, which no destructor would.
 struct Caretaker {
     process: Child,
 }

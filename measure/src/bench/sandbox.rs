@@ -21,7 +21,7 @@ use actum_sandbox::{Ended, Helper, HostReport, Missing, SandboxPolicy, Tier};
 /// Written by a full run.
 const PAGE: &str = "docs/benchmarks-sandbox.md";
 
-/// Everything that came out.
+/// Results of the measurement.
 struct Results {
     machine: Machine,
     /// The size of the program that is the helper, in KiB.

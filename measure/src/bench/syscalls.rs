@@ -27,7 +27,7 @@ pub(super) struct Calls {
 
 pub(super) type Counts = BTreeMap<String, u64>;
 
-/// For the library and the process, or why not.
+/// Counts for the library and the process, or the reason why not.
 pub(super) fn measure(
     directory: &Path,
     programs: &Programs,

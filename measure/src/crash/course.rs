@@ -95,7 +95,7 @@ pub(super) fn control(
     Ok(tally)
 }
 
-/// A file system and what is known of the tree on it.
+/// A file system and the known state of the tree on it.
 struct Place<'g> {
     mounted: Mounted<'g>,
     plan: Plan,
@@ -147,7 +147,7 @@ impl<'g> Place<'g> {
         Job { writer, shaker, seed: self.seed, root: self.mounted.tree() }
     }
 
-    /// One round; gives what is wrong.
+    /// Runs one round; returns what is wrong.
     fn round(
         &mut self,
         choices: &Choices,

@@ -83,8 +83,8 @@ impl FileSystem {
 }
 
 impl Cut {
-    /// The orders for xfs_io(8), which makes the ioctl on ext4 as well. Frozen and shut down is
-    /// what the ioctl does by default, which xfs_io does not offer.
+    /// The orders for xfs_io(8), which makes the ioctl on ext4 as well. The ioctl by default
+    /// freezes and shuts down, which xfs_io does not offer.
     fn orders(self) -> &'static [&'static str] {
         match self {
             Self::Nothing => &["-c", "shutdown"],
@@ -190,7 +190,7 @@ impl Mounted<'_> {
         system(xfs_io.arg("-x").args(cut.orders()).arg(self.grounds.mount_point()), &[0])
     }
 
-    /// Starts the machine again: the file system is checked where it must be, and mounted.
+    /// Starts the machine again: the file system is checked if it must be, and mounted.
     pub(super) fn restart(&self, unmount: Unmount) -> Result<(), Failure> {
         let (image, after_cut) = (self.grounds.image(), self.grounds.image_after_cut());
         match unmount {
@@ -278,8 +278,8 @@ fn system(command: &mut Command, success: &[i32]) -> Result<(), Failure> {
     Err(format!("`{program}` failed ({}): {said}", output.status).into())
 }
 
-/// A process that waits for the end of ours, whatever brings it about, and then unmounts and
-/// removes what we made. It outlives Ctrl-C and a kill of ours, which no destructor would.
+/// A process that waits for the end of ours, whatever its cause, and then unmounts and removes what
+/// we made. It outlives Ctrl-C and a kill of ours, which no destructor would.
 struct Caretaker {
     process: Child,
 }

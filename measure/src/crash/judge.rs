@@ -24,7 +24,7 @@ pub(super) enum Found {
 /// Number of the newest runs of the log that are read.
 const RUNS_READ: usize = 20;
 
-/// Looks at the tree as it is.
+/// Checks the tree as it is.
 pub(super) fn look(
     root: &Path,
     plan: &mut Plan,
@@ -40,8 +40,8 @@ pub(super) fn look(
     })
 }
 
-/// Opens the workspace, which recovers it, and holds it against the plan. Gives the step at which
-/// it is, or what is wrong.
+/// Opens the workspace, which recovers it, and compares it with the plan. Returns its present step,
+/// or what is wrong.
 pub(super) fn judge(
     root: &Path,
     plan: &mut Plan,

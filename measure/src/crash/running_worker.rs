@@ -1,4 +1,4 @@
-//! A worker as its starter sees it: what it has said, and when.
+//! A worker from the view of its starter: its messages, and their times.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -53,8 +53,8 @@ impl RunningWorker {
         Ok(Self { process, reader, heard })
     }
 
-    /// Kills the worker and takes in what it has said. What it complained of before `blameless` is
-    /// its own doing.
+    /// Kills the worker and reads its last messages. Its complaints before `blameless` are its own
+    /// doing.
     pub(super) fn end(
         mut self,
         acknowledged: &mut Acknowledged,

@@ -23,7 +23,7 @@ pub(super) enum Node {
     Other,
 }
 
-/// Everything below a directory but actum's own state.
+/// Everything below a directory except actum's own state.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Tree {
     nodes: BTreeMap<String, Node>,
@@ -105,7 +105,7 @@ pub(super) fn write(root: &Path, version: &Version) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes a file or a symbolic link where nothing is.
+/// Makes a file or a symbolic link at a free path.
 pub(super) fn write_leaf(path: &Path, leaf: &Leaf) -> io::Result<()> {
     if leaf.mode == LINK {
         return symlink(OsStr::from_bytes(&leaf.content), path);

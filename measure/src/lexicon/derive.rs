@@ -138,7 +138,8 @@ fn is_abbreviation(form: &str, all: &[String]) -> bool {
     form.chars().count() == 1 || all.iter().any(is_start)
 }
 
-/// The form begins with a sign that stands for a word or a syllable: Han, Yi or Hangul.
+/// Returns true if the form begins with a sign that represents a word or a syllable: Han, Yi or
+/// Hangul.
 fn is_word_sign(form: &str) -> bool {
     form.starts_with(|character| {
         matches!(

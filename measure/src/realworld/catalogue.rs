@@ -18,7 +18,7 @@ pub(super) enum Kind {
     Npm,
 }
 
-/// Chosen for what they have in them; a full run fails when a kind of file is missing.
+/// Pairs, chosen for their content; a full run fails when a kind of file is missing.
 pub(super) const PAIRS: &[Pair] = &[
     // Rewrites, with files moved about.
     krate("clap", "2.33.0", "4.0.0"),
@@ -56,7 +56,7 @@ pub(super) const PAIRS: &[Pair] = &[
     npm("lodash", "3.10.1", "4.17.21"),
     npm("rxjs", "6.6.7", "7.0.0"),
     npm("webpack", "4.46.0", "5.0.0"),
-    // With all that it depends on.
+    // With all its dependencies.
     npm("npm", "8.0.0", "8.19.0"),
     // Generated, and large: bundles, source maps, one line of many kilobytes.
     npm("bootstrap", "4.6.0", "5.0.0"),

@@ -4,7 +4,7 @@ use super::change::{Change, Kind, text};
 use super::format::Material;
 use super::tree::Leaf;
 
-/// From how many bytes on a file is large.
+/// Size from which on a file is large, in bytes.
 const LARGE_BYTES_MIN: usize = 1 << 20;
 
 /// Number of files of each kind in a change.
@@ -14,7 +14,7 @@ pub(super) struct Counts {
     pub(super) added: usize,
     pub(super) deleted: usize,
     pub(super) renamed: usize,
-    /// These are among those that are added.
+    /// Copies, which also count as added.
     pub(super) copied: usize,
     pub(super) modified: usize,
     /// Files that gain or lose the executable bit.

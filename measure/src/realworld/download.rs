@@ -62,7 +62,7 @@ impl Cache {
         Self { directory, scratch, network }
     }
 
-    /// The files of a package, and what was left out of them.
+    /// Returns the files of a package, and those that were left out.
     pub(super) fn get(
         &self,
         kind: Kind,
@@ -79,7 +79,7 @@ impl Cache {
         Ok((tree, taken_out))
     }
 
-    /// Downloads into the scratch directory and moves what is complete to its `place`.
+    /// Downloads into the scratch directory and moves complete packages to their `place`.
     fn fill(&self, place: &Path, kind: Kind, name: &str, version: &str) -> Result<(), Failure> {
         let package = format!("{name} {version}");
         if self.network == Network::Avoid {
@@ -120,7 +120,7 @@ fn unpacked_crate(work: &Path, name: &str, version: &str) -> Result<PathBuf, Fai
         TIME_MAX,
     )?;
     let metadata: Metadata = serde_json::from_slice(&metadata)?;
-    // Another version of it may be among what it needs.
+    // Another version of it may be among its dependencies.
     let found = metadata.packages.iter().filter(|package| package.name == name);
     let mut directories = found.filter_map(|package| package.manifest_path.parent());
     let source = directories
@@ -147,8 +147,7 @@ fn manifest(name: &str, version: &str) -> String {
     )
 }
 
-/// Lets npm fetch the archive and unpacks it; what is packed already runs no scripts, and none
-/// could run.
+/// Lets npm fetch the archive and unpacks it; a packed archive runs no scripts, and none could run.
 fn unpacked_npm(work: &Path, name: &str, version: &str) -> Result<PathBuf, Failure> {
     let npm = ["pack", "--ignore-scripts", "--silent", "--pack-destination", "."];
     let package = format!("{name}@{version}");
@@ -177,7 +176,7 @@ pub(crate) fn fresh(path: &Path) -> io::Result<()> {
     create_dir_all(path)
 }
 
-/// One name for a package, whose own may have a slash in it.
+/// Returns one name for a package, whose own may have a slash in it.
 fn file_name(name: &str, version: &str) -> String {
     format!("{}-{version}", name.replace('/', "+"))
 }

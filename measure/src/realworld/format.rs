@@ -1,4 +1,4 @@
-//! The formats in which a change is written.
+//! Formats in which a change is written.
 
 mod base64;
 mod change_set;
@@ -81,7 +81,7 @@ impl Format {
 }
 
 impl Written {
-    /// The old tree with what is carried, and nothing else.
+    /// Returns the old tree with the carried changes, and nothing else.
     pub(super) fn result(&self, material: &Material) -> Tree {
         let mut tree = material.old.clone();
         let carried = material.changes.iter().filter(|change| self.paths.contains(&change.path));

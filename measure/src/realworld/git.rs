@@ -1,4 +1,4 @@
-//! Asks git for the change between two trees, and for what it makes of it.
+//! Runs git for the change between two trees, and for its result of applying it.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -36,7 +36,7 @@ impl Judged {
         let scanned = changes.iter().filter(|it| !matches!(it.kind, Kind::Deleted { .. })).count();
         let bundle = Bundle::new(Digest::of(&policy.to_vec()?), case);
         let decision = decide(&bundle, &policy, &NoAccess);
-        // What the gate of approval adds is what the verdict says.
+        // The gate of approval only repeats the verdict.
         let is_held = |gate: &&GateDecision| {
             gate.verdict != Verdict::Allow && gate.gate != GateName::Approval
         };

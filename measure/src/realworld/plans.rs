@@ -136,7 +136,8 @@ fn there_and_back(package: &str, number: u64, tree: &Tree, place: &Path) -> Resu
     Ok(true)
 }
 
-/// A plan on files that are there. What is protected, and what cannot be said in JSON, is left alone.
+/// Makes a plan on existing files. Protected paths, and paths that JSON cannot write, are left
+/// alone.
 fn plan(tree: &Tree, chance: &mut Chance) -> Value {
     let is_plain =
         |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-".contains(&b));

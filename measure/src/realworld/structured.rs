@@ -85,7 +85,8 @@ fn json(content: &[u8]) -> Option<Result<usize, String>> {
     Some(plain.iter().try_fold(0, one))
 }
 
-/// The paths of the first values, and how they are spelled: words, whole numbers, and texts in which nothing is escaped.
+/// Returns the paths of the first values, and their spelling: words, whole numbers, and texts
+/// without escapes.
 fn leaves(value: &Value, path: &mut String, is_unescaped: bool, found: &mut Vec<(String, String)>) {
     if found.len() >= VALUES_MAX || path.len() > PATH_MAX {
         return;

@@ -13,7 +13,7 @@ use super::trial::{Trial, Verdict};
 /// Result of one pair.
 pub(super) struct Row<'a> {
     pub(super) pair: &'a Pair,
-    /// Or why there is no material.
+    /// Findings, or the reason why there is no material.
     pub(super) result: Result<Findings, String>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Findings {
 }
 
 impl Row<'_> {
-    /// All that is not as it should be.
+    /// Returns all problems of the pair.
     pub(super) fn problems(&self) -> Vec<String> {
         let pair = self.pair;
         let findings = match &self.result {
@@ -53,7 +53,7 @@ impl Row<'_> {
     }
 }
 
-/// The lines, each column as wide as what is in it.
+/// Formats the lines, each column as wide as its content.
 pub(super) fn table(rows: &[Row<'_>]) -> String {
     let mut lines = vec![headings()];
     lines.extend(rows.iter().map(cells));
@@ -89,7 +89,7 @@ pub(super) fn legend(rows: &[Row<'_>]) -> String {
     )
 }
 
-/// The sum of what the pairs have in them.
+/// Returns the sum of the counts of the pairs.
 pub(super) fn all_counts(rows: &[Row<'_>]) -> Counts {
     let findings = rows.iter().filter_map(|row| row.result.as_ref().ok());
     Counts::sum(findings.map(|findings| findings.counts))

@@ -1,4 +1,4 @@
-//! Lets actum apply a change in one format, take it back and apply it again, and compares.
+//! Lets actum apply a change in one format, undo it and apply it again, and compares.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ pub(super) struct Trial {
 pub(super) enum Verdict {
     /// Every tree was as it should be; applying it the first time took so long.
     Same(Duration),
-    /// Something was not, in words.
+    /// A tree differed, in words.
     Differs(String),
     /// The format can carry nothing of this change.
     Nothing,

@@ -99,7 +99,7 @@ impl History {
 }
 
 impl<'a> Entry<'a> {
-    /// Nothing for what is no file on either side.
+    /// Returns the change of a file; `None` if neither side is a file.
     fn file_change(&self, blobs: &mut Blobs) -> Result<Option<FileChange>, Failure> {
         let [before, after] = [0, 1].map(|at| self.blob(at));
         let effect = match (&before, &after) {
@@ -190,7 +190,7 @@ impl Blobs {
 impl Drop for Blobs {
     fn drop(&mut self) {
         self.input = None;
-        // It only read, and what it said is known.
+        // It only read, and its output is known.
         let _ended = self.child.wait();
     }
 }

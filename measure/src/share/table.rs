@@ -18,7 +18,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Of one profile.
+    /// Counts the verdicts of one profile.
     fn of<'a>(judged: impl Iterator<Item = &'a Judged>, profile: usize) -> Self {
         let mut tally = Self::default();
         for verdict in judged.filter_map(|it| it.verdicts.get(profile)) {
@@ -42,7 +42,7 @@ impl Tally {
     }
 }
 
-/// All that is printed.
+/// Formats the whole output.
 pub(super) fn report(rows: &[Row]) -> String {
     let mut text = String::new();
     let head = "commits  ask, 95 % interval         denied, 95 % interval";

@@ -17,7 +17,7 @@ use crate::bench::race::{Contestant, race, time};
 
 /// Appends of one round.
 const APPENDS: u32 = 100;
-/// Of each client in one round.
+/// Appends of each client in one round.
 const OF_CLIENT: u32 = 8;
 const CLIENTS: u32 = 64;
 /// Processes that come one after another in one round.
@@ -176,7 +176,7 @@ pub(super) fn pages(home: &Path, rounds: usize) -> Result<Contest, Failure> {
             let visit = |number| {
                 let mut store = open(&directory, options)?;
                 let run = sample(number);
-                // The one entry is appended behind all that are there.
+                // The one entry is appended behind all existing ones.
                 let started = store.size()?;
                 for entry in [run.started()?, run.done(Status::Succeeded, started)?] {
                     for result in store.append(&[vec![Prepared::new(entry)?]])? {

@@ -26,7 +26,7 @@ pub(super) fn started(number: u64) -> Result<NewEntry, Failure> {
     Ok(sample(number).started()?)
 }
 
-/// Opens the ledger in a directory, and makes both where they are missing.
+/// Opens the ledger in a directory, and makes both if they are missing.
 pub(super) fn open(directory: &Path, options: SqliteOptions) -> Result<SqliteStore, Failure> {
     create_dir_all(directory)?;
     let mut first =

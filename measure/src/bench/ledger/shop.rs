@@ -1,4 +1,4 @@
-//! A workspace whose runs are recorded in a ledger, and how long `actum log` takes there.
+//! A workspace whose runs are recorded in a ledger, and the time of `actum log` there.
 
 use std::fs::{create_dir_all, write};
 use std::path::{Path, PathBuf};

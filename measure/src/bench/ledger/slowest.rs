@@ -13,7 +13,7 @@ pub(super) struct Crowd {
     pub(super) seconds: u64,
     /// All times, shortest first.
     pub(super) times: Vec<Duration>,
-    /// Of the client with the fewest appends, and of the one with the most.
+    /// Appends of the client with the fewest, and of the one with the most.
     pub(super) fewest: usize,
     pub(super) most: usize,
 }

@@ -16,9 +16,9 @@ const MANY: u64 = 1100;
 
 /// Counted waits.
 pub(super) struct Syncs {
-    /// Of each append, those for shortening the log of the database included.
+    /// Waits of each append, those for shortening the log of the database included.
     pub(super) each: BTreeMap<&'static str, f64>,
-    /// Of a process that appends twice to a ledger that is there.
+    /// Waits of a process that appends twice to an existing ledger.
     pub(super) short: BTreeMap<&'static str, f64>,
     /// All system calls of an append.
     pub(super) calls: f64,

@@ -13,7 +13,7 @@ use crate::bench::race::{Contestant, Finish, race, time};
 /// Result of a verification.
 pub(super) struct Rate {
     pub(super) entries: u64,
-    /// Of one body, in the mean.
+    /// Mean size of a body.
     pub(super) bytes: u64,
     /// Hashing the same number of bytes, as a measure of the machine: on one processor, and on all;
     /// and verifying.

@@ -15,7 +15,7 @@ use crate::bench::contest::{Bar, Contest, Limit};
 use crate::bench::race::{Contestant, race, time};
 
 const MODULES: usize = 12;
-/// In each module.
+/// Functions in each module.
 const FUNCTIONS: usize = 3;
 const SCRATCH: u64 = 256 << 20;
 const LOWER: &str = "tier L";
@@ -110,7 +110,7 @@ impl Site {
         taken
     }
 
-    /// Takes away what was built, which is also what says that something was.
+    /// Removes the built files, whose presence shows that something was built.
     pub(super) fn clear(&self) -> Result<(), Failure> {
         let target = self.place.join("target");
         if !target.join("debug/libbuilt.rlib").is_file() {

@@ -64,7 +64,7 @@ pub(super) fn contests(rounds: usize) -> Result<Vec<Contest>, Failure> {
 }
 
 fn in_child(rounds: usize, user: Option<u32>) -> Result<Vec<Finish>, Failure> {
-    // The other user may not be allowed to go where this program lies.
+    // The other user may not be allowed into the directory of this program.
     let mut command = Command::new("/proc/self/exe");
     command.arg("bench-starter").arg(rounds.to_string()).current_dir("/").stderr(Stdio::inherit());
     if let Some(user) = user {

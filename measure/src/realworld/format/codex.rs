@@ -22,7 +22,7 @@ pub(super) fn write(material: &Material) -> Written {
             patch.change_file(change);
         }
     }
-    // What is deleted makes room for what is added.
+    // Deletions make room for additions.
     let Patch { deleted, updated, added, paths } = patch;
     let text = ["*** Begin Patch\n", &deleted, &updated, &added, "*** End Patch\n"].concat();
     Written { text: text.into_bytes(), paths }

@@ -1,5 +1,5 @@
-//! The places in which two texts differ, each with as many lines around it as make it the only
-//! such place in the old text.
+//! Places in which two texts differ, each with as many lines around it as make it the only such
+//! place in the old text.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ pub(super) enum End {
     OfPlace,
 }
 
-/// A text, and where each of its lines starts; behind the last, where it ends.
+/// A text, the start of each of its lines, and its end.
 struct Text<'a> {
     text: &'a str,
     starts: Vec<usize>,
@@ -112,7 +112,7 @@ fn merged(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
     merged
 }
 
-/// The new lines in the place of old ones; what is inserted at either end is among them.
+/// Returns the new lines for old ones, with insertions at either end.
 fn in_new(place: &Range<usize>, changed: &[Lines]) -> Range<usize> {
     let shifted = |line: usize, before: Option<&Lines>| {
         before.map_or(line, |Lines { old, new }| new.end + (line - old.end))

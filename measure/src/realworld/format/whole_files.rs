@@ -1,4 +1,4 @@
-//! Writes a change as whole files in JSON: the new content of each file, or that it is no more.
+//! Writes a change as whole files in JSON: the new content of each file, or its deletion.
 
 use serde::Serialize;
 
