@@ -28,13 +28,13 @@ struct CommandLine {
 
 #[derive(clap::Subcommand)]
 enum Work {
-    /// Speed, beside what a user would take instead
+    /// Measure speed beside alternatives
     #[command(disable_help_flag = true)]
     Bench(Arguments),
-    /// Real clients of agents against a mock model: hooks, `protect` and MCP
+    /// Run real clients of agents against a mock model: hooks, `protect` and MCP
     #[command(disable_help_flag = true)]
     Clients(Arguments),
-    /// Power cuts on real file systems
+    /// Cut the power on real file systems
     #[command(disable_help_flag = true)]
     Crash(Arguments),
     Fuzz(fuzz::Options),
@@ -51,9 +51,9 @@ enum Work {
     /// Count the commits of a history that would ask for approval
     #[command(disable_help_flag = true)]
     Share(Arguments),
-    /// All tests: format, lints, tidy, doc-tests, tests
+    /// Run all tests: format, lints, tidy, doc-tests, tests
     Test,
-    /// House rules: crate arrows, files, fences, conformance table, language
+    /// Check the house rules: crate arrows, files, fences, conformance table, language
     Tidy,
 }
 

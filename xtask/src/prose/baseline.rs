@@ -74,7 +74,8 @@ impl Baseline {
         self
     }
 
-    /// The smaller of both counts for each file and rule; the present one where it may be raised.
+    /// Returns the smaller of both counts for each file and rule; the present one if it may be
+    /// raised.
     pub(super) fn lowered_to(&self, now: &Self, may_raise: impl Fn(&str) -> bool) -> Self {
         let allowed = |(key, count): (&(String, String), &usize)| {
             let before = self.counts.get(key).copied().unwrap_or_default();

@@ -94,7 +94,7 @@ fn sequence(chars: &mut Chars<'_>, depth: usize) -> Result<Vec<String>, PatternE
     Ok(texts)
 }
 
-/// All texts of a choice whose opening bracket has been read.
+/// Returns all texts of a choice whose opening bracket has been read.
 fn choice(chars: &mut Chars<'_>, depth: usize) -> Result<Vec<String>, PatternError> {
     if chars.next() != Some('?') || chars.next() != Some(':') {
         return Err(PatternError::Sign { sign: Sign('(') });

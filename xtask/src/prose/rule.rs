@@ -85,7 +85,7 @@ impl Rule {
         }
     }
 
-    /// The places of a paragraph, whose words are `all`, that break the rule.
+    /// Returns the places of a paragraph, whose words are `all`, that break the rule.
     pub(super) fn offences(
         &self,
         paragraph: &Paragraph,

@@ -13,7 +13,8 @@ use super::tally::Tally;
 use crate::artifacts::{Artifact, Profile};
 use crate::cargo;
 
-/// The programs that take longest, in this order. They start first, so that none of them runs alone at the end.
+/// The slowest programs, in this order. They start first, so that none of them runs alone at the
+/// end.
 const LONGEST: &[&str] = &[
     "kills",
     "crash",

@@ -251,7 +251,8 @@ fn tree_of_paths<'a>(
     at
 }
 
-/// The path from the root of the crate; `None` where it leads to another crate or begins with a local name.
+/// Returns the path from the root of the crate; `None` if it leads to another crate or begins with
+/// a local name.
 fn absolute<'a>(path: Path<'a>, module: &Path<'a>, modules: &Modules<'a>) -> Option<Path<'a>> {
     let supers = path.iter().take_while(|it| **it == "super").count();
     match path.first().copied()? {
@@ -267,7 +268,7 @@ fn absolute<'a>(path: Path<'a>, module: &Path<'a>, modules: &Modules<'a>) -> Opt
     }
 }
 
-/// The top-level module that defines what a path leads to; `None` where another crate does.
+/// Returns the top-level module that defines the target of a path; `None` if another crate does.
 fn defining_module<'a>(
     mut path: Path<'a>,
     modules: &Modules<'a>,
@@ -288,7 +289,8 @@ fn defining_module<'a>(
     None
 }
 
-/// For each group of modules that use each other the shortest cycle through its first one, as text.
+/// Returns the shortest cycle of each group of modules that use each other, through its first one,
+/// as text.
 fn cycles(uses: &Uses<'_>) -> Vec<String> {
     let (mut cycles, mut known) = (Vec::new(), BTreeSet::<&str>::new());
     for &start in uses.keys() {
