@@ -112,8 +112,8 @@ fn take_precedence() {
 /// The variable that holds the home directory that the password database names.
 const HOME: &str = "ACTUM_BENCH_HOME";
 
-/// Configuration in the home directory that the system knows, where all of an operator's policy counts. Missing until this
-/// program was started again by [`at_known_home`].
+/// Configuration in the home directory that the system knows, where all of an operator's policy
+/// counts. Missing until this program was started again by [`at_known_home`].
 fn known_configuration() -> Option<PathBuf> {
     std::env::var_os(HOME).map(|home| Path::new(&home).join(".config"))
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask prose`: the language of documents, comments and messages of errors.
 //!
-//! The rules are in `xtask/prose/styles`, in the format of vale, and `.vale.ini` says which hold where. What the tree had
-//! before a rule came is counted in a baseline that only becomes lower.
+//! The rules are in `xtask/prose/styles`, in the format of vale, and `.vale.ini` says which hold
+//! where. What the tree had before a rule came is counted in a baseline that only becomes lower.
 
 mod baseline;
 mod comments;

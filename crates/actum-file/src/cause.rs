@@ -187,8 +187,8 @@ impl Cause {
     }
 }
 
-/// An undo that failed with this error can succeed later: the machine failed (a full disk, for example), and nothing at the
-/// path is in its way.
+/// An undo that failed with this error can succeed later: the machine failed (a full disk, for
+/// example), and nothing at the path is in its way.
 pub(crate) fn is_transient(error: &actum::Error) -> bool {
     if let actum::Error::Workspace(error) = error {
         return matches!(error.kind, ErrorKind::Io { .. } | ErrorKind::Busy { .. });

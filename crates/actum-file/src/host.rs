@@ -271,7 +271,8 @@ impl<D: Disk> Host<'_, D> {
     }
 }
 
-/// Takes the mark of a task: its process is alive, and no other one starts or ends it. `None` where another process has it.
+/// Takes the mark of a task: its process is alive, and no other one starts or ends it. `None` where
+/// another process has it.
 fn take_mark(records: &Records, task: &TaskName) -> Result<Option<UnderWay>, actum::Error> {
     let digest = Digest::of(task.as_str().as_bytes());
     let (high, low) = digest.as_bytes().split_at(8);

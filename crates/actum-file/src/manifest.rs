@@ -168,8 +168,8 @@ impl FileWork {
 }
 
 impl Manifest {
-    /// Reads a manifest strictly: one reading, no unknown field, no name twice (D-4). A capability outside the closed set is
-    /// reported before anything else that is wrong (FE-2).
+    /// Reads a manifest strictly: one reading, no unknown field, no name twice (D-4). A capability
+    /// outside the closed set is reported before anything else that is wrong (FE-2).
     ///
     /// # Errors
     /// [`ManifestError`]

@@ -1,6 +1,7 @@
 //! Ports of the host: the leases that it accepts, and the log of file tasks.
 //!
-//! `actum-lease` and the ledger's entries of file tasks are behind them, so that this crate knows neither Biscuit nor a projection.
+//! `actum-lease` and the ledger's entries of file tasks are behind them, so that this crate knows
+//! neither Biscuit nor a projection.
 
 use actum::RequestLease;
 use actum_core::{Digest, RunId, Timestamp};
@@ -14,8 +15,8 @@ use crate::path::FilePath;
 
 /// Checks the lease that came with a request.
 pub trait LeaseCheck {
-    /// Checks that the lease allows this at `now`. It is called once when a request comes in, and again just before its change is
-    /// published.
+    /// Checks that the lease allows this at `now`. It is called once when a request comes in, and
+    /// again just before its change is published.
     ///
     /// # Errors
     /// [`LeaseRefusal`]

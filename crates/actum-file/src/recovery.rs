@@ -102,7 +102,8 @@ impl FromStr for RecoveryReference {
 }
 
 /// Computes the runs of a workspace that garbage collection must keep: those of deletions that
-/// succeeded, and of tasks that are not settled. They belong into [`GcOptions::protected`](actum_workspace::GcOptions::protected).
+/// succeeded, and of tasks that are not settled. They belong into
+/// [`GcOptions::protected`](actum_workspace::GcOptions::protected).
 ///
 /// # Errors
 /// [`LedgerError`]

@@ -37,7 +37,8 @@ pub struct Sandboxed {
 }
 
 impl Sandboxed {
-    /// Starts the first process, which gets ready while the host opens its ledger. It ends with the thread that calls this.
+    /// Starts the first process, which gets ready while the host opens its ledger. It ends with the
+    /// thread that calls this.
     pub fn new(helper: Helper, stop: Option<Stop>) -> Self {
         // One that cannot be started is started again, and that error counts.
         let ready = Worker::start(&helper, NAME).ok();

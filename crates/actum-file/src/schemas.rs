@@ -8,8 +8,8 @@ use crate::result::EXECUTION_RESULT;
 
 /// The JSON Schemas (draft 2020-12) of task manifest and execution result, in this order.
 ///
-/// They cannot express: the size of a document, names that stand twice, that FILE_MOVE and FILE_COPY need a destination and
-/// FILE_DELETE has none, and what an absolute path may contain.
+/// They cannot express: the size of a document, names that stand twice, that FILE_MOVE and
+/// FILE_COPY need a destination and FILE_DELETE has none, and what an absolute path may contain.
 pub fn schemas() -> [SchemaFile; 2] {
     [
         file(

@@ -259,8 +259,8 @@ impl Edit {
 /// A header of a patch, as actum reads it, and the file that it names.
 type Header<'t> = (&'static str, &'t str);
 
-/// The lines of a patch, each with the file that it names, if it does. Clients take blanks around a header, and none behind its
-/// colon.
+/// The lines of a patch, each with the file that it names, if it does. Clients take blanks around a
+/// header, and none behind its colon.
 fn patch_lines(text: &str) -> Result<Vec<(&str, Option<Header<'_>>)>, EditError> {
     let mut lines = Vec::new();
     for line in text.split_inclusive('\n') {

@@ -130,7 +130,8 @@ fn wanted(client: Client, hook: &Hook) -> Result<Vec<(&'static str, Value)>, Set
     let protocol = client.protocol();
     let tools: Vec<&str> = protocol.tools.iter().map(|(tool, _)| *tool).collect();
     let quoted = || format!("'{}' {}", path.replace('\'', "'\\''"), arguments.join(" "));
-    // At the beginning and the end of a turn nothing is refused, so a hook that cannot be started must not stop the client.
+    // At the beginning and the end of a turn nothing is refused, so a hook that cannot be started
+    // must not stop the client.
     let about_turn = match client {
         Client::Claude => json!({
             "type": "command", "command": path, "args": arguments, "timeout": SECONDS,

@@ -108,8 +108,8 @@ fn collect(text: &str, (shells, depth): (Vec<usize>, usize), found: &mut Vec<She
     }
 }
 
-/// The paths that these commands change for certain, when they run in `directory`. After a change of the directory that is not
-/// known only absolute paths are found.
+/// The paths that these commands change for certain, when they run in `directory`. After a change
+/// of the directory that is not known only absolute paths are found.
 pub fn changed_paths(
     commands: &[ShellCommand],
     directory: &Path,

@@ -147,7 +147,8 @@ impl LedgerHome {
         unsynced.map_or(Ok(changed), |error| Err(error.into()))
     }
 
-    /// Changes names as [`Self::change`]. Returns the error of the final sync beside the result, which counts all the same.
+    /// Changes names as [`Self::change`]. Returns the error of the final sync beside the result,
+    /// which counts all the same.
     pub(crate) fn change_and_sync<T, E: From<HomeError>>(
         &self,
         change: impl FnOnce(&Directory) -> Result<T, E>,

@@ -360,8 +360,9 @@ impl SigningKey {
 
     /// Lends the secret of a lease key; `None` for a key of any other role.
     ///
-    /// Biscuit signs a block with a key of its own type, which is made from the secret, so a [`Signer`] is not enough to
-    /// grant a lease. Nothing else needs a secret, and no other role gives its own away.
+    /// Biscuit signs a block with a key of its own type, which is made from the secret, so a
+    /// [`Signer`] is not enough to grant a lease. Nothing else needs a secret, and no other role
+    /// gives its own away.
     pub fn with_secret<T>(&self, use_secret: impl FnOnce(&[u8; 32]) -> T) -> Option<T> {
         match self.role {
             KeyRole::Lease => Some(use_secret(self.key.as_bytes())),

@@ -77,8 +77,8 @@ impl Ledger {
         Self::over(Box::new(opener), Box::new(key))
     }
 
-    /// Starts the writer over any store. `open` is called for it before it is needed, and again after a failure; `key` gives
-    /// what signs checkpoints.
+    /// Starts the writer over any store. `open` is called for it before it is needed, and again
+    /// after a failure; `key` gives what signs checkpoints.
     pub fn over(
         open: Box<dyn FnMut() -> Result<Box<dyn Store>, LedgerError> + Send>,
         key: Box<dyn Fn() -> Result<Box<dyn Signer>, LedgerError> + Send>,
@@ -141,8 +141,8 @@ impl Ledger {
         answer
     }
 
-    /// Runs a question on the writer's thread, after all that was sent before. For what must keep to that order; what only
-    /// reads goes through [`Ledger::read`].
+    /// Runs a question on the writer's thread, after all that was sent before. For what must keep
+    /// to that order; what only reads goes through [`Ledger::read`].
     pub fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&mut dyn Store) -> Result<T, LedgerError> + Send + 'static,

@@ -260,7 +260,8 @@ pub trait Log {
         step: &StepId,
     ) -> Result<Option<AgentCurrentRow>, LedgerError>;
 
-    /// Indexes of all entries of the agent core about a goal, in the order of the log. Read them with [`Log::sound_entry`].
+    /// Indexes of all entries of the agent core about a goal, in the order of the log. Read them
+    /// with [`Log::sound_entry`].
     ///
     /// # Errors
     /// See [`Log::size`].

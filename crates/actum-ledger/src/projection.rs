@@ -1,8 +1,8 @@
-//! Runs, plans, the catalog, alerts and the agent core as they follow from the entries: a fold, one step of it for appending,
-//! for storing and for verifying (AEC-8).
+//! Runs, plans, the catalog, alerts and the agent core as they follow from the entries: a fold, one
+//! step of it for appending, for storing and for verifying (AEC-8).
 //!
-//! A store asks [`ProjectionUpdate`] whether it takes the entries of a request, and stores the runs and plans that it gives,
-//! in the transaction of the entries.
+//! A store asks [`ProjectionUpdate`] whether it takes the entries of a request, and stores the runs
+//! and plans that it gives, in the transaction of the entries.
 
 pub mod agent;
 mod alert;
@@ -121,8 +121,8 @@ fn can_end(
     }
 }
 
-/// Runs, plans, lease blocks, file tasks and agent steps as they are after the entries of one request, before any of it is
-/// stored.
+/// Runs, plans, lease blocks, file tasks and agent steps as they are after the entries of one
+/// request, before any of it is stored.
 #[derive(Debug, Default)]
 pub struct ProjectionUpdate {
     runs: BTreeMap<RunId, Known>,

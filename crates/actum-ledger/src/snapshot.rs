@@ -23,7 +23,8 @@ pub type OpenSnapshot = Arc<dyn Fn() -> Result<Box<dyn Snapshot>, LedgerError> +
 /// stored beside its bytes. How a store keeps its tables and indexes is its own, so it compares these itself with what
 /// follows from the entries.
 pub trait Snapshot: Log + Send {
-    /// Returns what opens other snapshots of the same log, so that several threads can read. Each may be of a later moment.
+    /// Returns what opens other snapshots of the same log, so that several threads can read. Each
+    /// may be of a later moment.
     fn opener(&self) -> OpenSnapshot;
 
     /// Counts the entries. The count is that of [`size`](Log::size), unless some are missing.
@@ -42,8 +43,8 @@ pub trait Snapshot: Log + Send {
         visit: &mut dyn FnMut(StoredEntry<'_>),
     ) -> Result<(), LedgerError>;
 
-    /// Calls `visit` with the stored documents of a range of numbers, in their order. A store counts its documents from 0
-    /// in the order in which they came.
+    /// Calls `visit` with the stored documents of a range of numbers, in their order. A store
+    /// counts its documents from 0 in the order in which they came.
     ///
     /// # Errors
     /// See [`Snapshot::count_entries`].
@@ -59,15 +60,15 @@ pub trait Snapshot: Log + Send {
     /// See [`Snapshot::count_entries`].
     fn check_structure(&self) -> Result<Vec<Finding>, LedgerError>;
 
-    /// Finds deviations of the stored runs, plans, leases, file tasks, rows of the agent core and indexes of entries from what
-    /// follows from the entries.
+    /// Finds deviations of the stored runs, plans, leases, file tasks, rows of the agent core and
+    /// indexes of entries from what follows from the entries.
     ///
     /// # Errors
     /// See [`Snapshot::count_entries`].
     fn check_projection(&self, expected: &Projection<'_>) -> Result<Vec<Finding>, LedgerError>;
 
-    /// Finds deviations of what finds a document by its digest from the documents themselves, `kept`, which are all that
-    /// [`scan_documents`](Self::scan_documents) gave.
+    /// Finds deviations of what finds a document by its digest from the documents themselves,
+    /// `kept`, which are all that [`scan_documents`](Self::scan_documents) gave.
     ///
     /// # Errors
     /// See [`Snapshot::count_entries`].

@@ -118,8 +118,8 @@ impl SqliteStore {
         &self.link.path
     }
 
-    /// Begins or ends a transaction that reads. A spent connection has none: it may still be inside the transaction that
-    /// could not be committed.
+    /// Begins or ends a transaction that reads. A spent connection has none: it may still be inside
+    /// the transaction that could not be committed.
     fn transact(&self, sql: &str) -> Result<(), LedgerError> {
         if self.is_spent {
             return Ok(());

@@ -41,15 +41,16 @@ pub trait Store: Log + Send {
         Ok(())
     }
 
-    /// Rebuilds `agent_execution_current` from `agent_execution_ledger`, and returns the number of its rows (AEC-8). A store
-    /// without these tables returns the number of rows that it would have.
+    /// Rebuilds `agent_execution_current` from `agent_execution_ledger`, and returns the number of
+    /// its rows (AEC-8). A store without these tables returns the number of rows that it would
+    /// have.
     ///
     /// # Errors
     /// See [`Store::append`].
     fn rebuild_agent_current(&mut self) -> Result<u64, LedgerError>;
 
-    /// Returns what opens snapshots of the same log beside this store, from any thread. `None` where readers of this process
-    /// can only share the store with its writer.
+    /// Returns what opens snapshots of the same log beside this store, from any thread. `None`
+    /// where readers of this process can only share the store with its writer.
     fn opener(&self) -> Option<OpenSnapshot> {
         None
     }

@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use actum_core::{Digest, RelPath};
 use actum_record::receipt::PathEffect;
 
-/// Files that are remembered at most. Beyond that the one that was seen longest ago is forgotten, and edits of it are not
-/// compared.
+/// Files that are remembered at most. Beyond that the one that was seen longest ago is forgotten,
+/// and edits of it are not compared.
 const FILES_MAX: usize = 4096;
 
 /// Digests of the files that a client has read or changed.

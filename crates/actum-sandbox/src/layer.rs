@@ -164,8 +164,8 @@ impl Layer {
         Ok(changes)
     }
 
-    /// Returns a change of the permissions of the base itself, with the path `.`. Set-id bits are ignored, because an ordinary
-    /// user may not be able to set them on the layer.
+    /// Returns a change of the permissions of the base itself, with the path `.`. Set-id bits are
+    /// ignored, because an ordinary user may not be able to set them on the layer.
     fn mode_of_base(&self) -> Result<Option<Change>> {
         const BITS: RawMode = 0o1777;
         let Some(base) = self.lower.last() else { return Ok(None) };
@@ -261,8 +261,8 @@ impl Layer {
         self.lower.iter().map(reopen).collect()
     }
 
-    /// Compares a directory of the layer with those that lie below it. Of a directory that was removed and made again, and
-    /// of all directories in it, nothing below is seen.
+    /// Compares a directory of the layer with those that lie below it. Of a directory that was
+    /// removed and made again, and of all directories in it, nothing below is seen.
     fn compare(
         &self,
         upper: &OwnedFd,

@@ -129,8 +129,8 @@ pub struct View {
     /// Another path at which the base is seen, too: without the staged changes, and read-only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<PathBuf>,
-    /// An empty directory on the file system of the base, which takes the changes in `upper`, if the kernel can use it for that.
-    /// Otherwise they are held in memory.
+    /// An empty directory on the file system of the base, which takes the changes in `upper`, if
+    /// the kernel can use it for that. Otherwise they are held in memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upper: Option<PathBuf>,
     /// Limit of the memory of the changes, in bytes; the kernel refuses more.

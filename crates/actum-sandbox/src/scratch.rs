@@ -17,8 +17,8 @@ const PREFIX: &str = "actum-";
 /// Digits of a name.
 const DIGITS: usize = 16;
 
-/// A directory of the host for temporary files, which is removed with all that is in it. A lock (flock(2)) is held on it:
-/// without one it is left by a process that was killed.
+/// A directory of the host for temporary files, which is removed with all that is in it. A lock
+/// (flock(2)) is held on it: without one it is left by a process that was killed.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     path: PathBuf,

@@ -79,8 +79,8 @@ pub fn inherited_for_writing(number: RawFd) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(taken) })
 }
 
-/// Starts to write a range of a file to its disk, and does not wait (sync_file_range(2)). This makes nothing durable: a later fsync
-/// has less to wait for.
+/// Starts to write a range of a file to its disk, and does not wait (sync_file_range(2)). This
+/// makes nothing durable: a later fsync has less to wait for.
 pub(crate) fn start_writing(file: &OwnedFd, from: u64, length: u64) {
     let [from, length] = [from, length].map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
     // SAFETY: takes numbers, and accesses no memory. An error is ignored, because nothing depends on this call.

@@ -60,8 +60,8 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts a worker: this program under the name that its `main` gives to [`crate::inside::enter_worker`]. It ends with the
-    /// thread that started it.
+    /// Starts a worker: this program under the name that its `main` gives to
+    /// [`crate::inside::enter_worker`]. It ends with the thread that started it.
     ///
     /// # Errors
     /// What the system says.

@@ -246,8 +246,8 @@ const OTHER_THREADS: u64 = 16;
 /// Larger files than this are written by no step, whatever its limits are.
 const WRITTEN_TIMES_MAX: u64 = 8;
 
-/// Confines the worker: it reads this program, the library and the libraries of the system, and writes its directory. It has no
-/// network and no environment.
+/// Confines the worker: it reads this program, the library and the libraries of the system, and
+/// writes its directory. It has no network and no environment.
 fn policy(
     (directory, library): (&Path, &Library),
     limits: SqlLimits,

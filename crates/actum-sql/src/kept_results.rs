@@ -1,5 +1,6 @@
-//! Cache of results that an approver was shown. A step that gives another result each time cannot be run again as it was approved, so
-//! its result is kept, and published while its inputs are unchanged (EX-1).
+//! Cache of results that an approver was shown. A step that gives another result each time cannot
+//! be run again as it was approved, so its result is kept, and published while its inputs are
+//! unchanged (EX-1).
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -26,7 +27,8 @@ pub struct KeptResults {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResultKey(Digest);
 
-/// Kept result. Nothing here is flushed to the disk, so the report is compared with its digest; it lists the digests of the other files.
+/// Kept result. Nothing here is flushed to the disk, so the report is compared with its digest; it
+/// lists the digests of the other files.
 #[derive(Debug)]
 pub struct KeptResult {
     /// Directory with the files of the result.
@@ -65,8 +67,8 @@ impl KeptResults {
             .then_some(KeptResult { directory, report: text })
     }
 
-    /// Keeps a result of about so many bytes: `write` puts its files into a new directory and returns its report. Results that are
-    /// too old or too many are removed.
+    /// Keeps a result of about so many bytes: `write` puts its files into a new directory and
+    /// returns its report. Results that are too old or too many are removed.
     ///
     /// # Errors
     /// Errors of the system, and those of `write`. The result is not kept then.

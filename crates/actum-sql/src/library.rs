@@ -141,8 +141,9 @@ impl TestedLibrary {
 }
 
 impl Library {
-    /// Finds the library: the one that the policy pins, or else the tested one in the home of actum or beside the program. It must be a shared library for
-    /// this processor. The worker compares its digest before it loads it; [`Library::check`] does so at once.
+    /// Finds the library: the one that the policy pins, or else the tested one in the home of actum
+    /// or beside the program. It must be a shared library for this processor. The worker compares
+    /// its digest before it loads it; [`Library::check`] does so at once.
     ///
     /// # Errors
     /// [`LibraryError`]

@@ -1,4 +1,5 @@
-//! The worker: loads the library, runs the statements, and writes one line. It runs in the sandbox, with a copy of the database.
+//! The worker: loads the library, runs the statements, and writes one line. It runs in the sandbox,
+//! with a copy of the database.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -251,7 +252,8 @@ fn check_closed(connection: &Connection<'_>) -> Result<()> {
     })
 }
 
-/// Opens the database again, to be read, and reads every column of every table. Returns the number of tables, and of their rows.
+/// Opens the database again, to be read, and reads every column of every table. Returns the number
+/// of tables, and of their rows.
 fn scan(duckdb: &DuckDb, job: &Job) -> Result<(u64, u64)> {
     let unsound = |why: String| {
         Failure::new(Problem::Unsound, format!("it cannot be read after the last statement: {why}"))

@@ -1,4 +1,5 @@
-//! `cargo xtask bench agent`: dispatches of goals in one process, replays, and whole processes beside `actum action run`.
+//! `cargo xtask bench agent`: dispatches of goals in one process, replays, and whole processes
+//! beside `actum action run`.
 
 mod goals;
 mod page;

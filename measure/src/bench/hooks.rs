@@ -1,5 +1,5 @@
-//! `cargo xtask bench hooks`: what actum adds to a client of an agent. Hooks as whole processes beside `true`, `git status` and a plain
-//! write; calls of the MCP server beside an empty one.
+//! `cargo xtask bench hooks`: what actum adds to a client of an agent. Hooks as whole processes
+//! beside `true`, `git status` and a plain write; calls of the MCP server beside an empty one.
 
 mod page;
 mod server;

@@ -22,11 +22,11 @@ pub(crate) struct Options {
     /// Exactly N rounds of each work, instead of as many as the time allows
     #[arg(long, value_name = "N")]
     pub(super) rounds: Option<NonZeroUsize>,
-    /// Only works whose name contains PATTERN, such as `own/10-of-10000`, `ext4/`, `/50-mb`, `/size`,
-    /// `syscalls`, `memory`; of the sandbox `start`, `view`, `build`, `exec`,
-    /// `action`; of tasks `ten`, `hundred`, `edit`, `lint`, `memory`; of file `small`, `again`,
-    /// `lease`, `copy`, `memory`; of agent `dispatch`, `replay`, `process`; of hooks `event`, `turn`, `mcp`; of the ledger `append`,
-    /// `clients`, `length`, `pages`, `verify`, `log`, `syncs`, `slowest`
+    /// Only works whose name contains PATTERN, such as `own/10-of-10000`, `ext4/`, `/50-mb`,
+    /// `/size`, `syscalls`, `memory`; of the sandbox `start`, `view`, `build`, `exec`, `action`; of
+    /// tasks `ten`, `hundred`, `edit`, `lint`, `memory`; of file `small`, `again`, `lease`, `copy`,
+    /// `memory`; of agent `dispatch`, `replay`, `process`; of hooks `event`, `turn`, `mcp`; of the
+    /// ledger `append`, `clients`, `length`, `pages`, `verify`, `log`, `syncs`, `slowest`
     #[arg(long, value_name = "PATTERN")]
     pub(super) only: Option<String>,
     /// Time in which 64 clients of the ledger append

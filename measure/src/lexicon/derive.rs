@@ -26,7 +26,7 @@ pub(super) enum DeriveError {
     Added { language: String, token: String },
     #[error("`{language}`: the overlay removes `{token}`, which is missing")]
     Removed { language: String, token: String },
-    #[error("`{language}`: the overlay leaves it out, and it is missing")]
+    #[error("`{language}`: the overlay leaves it out, and it is not there")]
     Omitted { language: String },
     #[error("`{language}`: `{token}` is in two lists")]
     Contradiction { language: String, token: String },
@@ -317,7 +317,7 @@ mod tests {
         );
         assert_eq!(
             fault(r#"{"fr":{"omit":{"reason":"r"}}}"#),
-            "`fr`: the overlay leaves it out, and it is missing"
+            "`fr`: the overlay leaves it out, and it is not there"
         );
         assert_eq!(
             fault(r#"{"de":{"source":{"locale":"de-XX","reason":"r"}}}"#),

@@ -85,8 +85,8 @@ impl Baseline {
         Self { counts: now.counts.iter().filter_map(allowed).collect() }
     }
 
-    /// Differences between the tree and the baseline: every offence of a file that has too many of a rule, and every count
-    /// that is too high.
+    /// Differences between the tree and the baseline: every offence of a file that has too many of
+    /// a rule, and every count that is too high.
     pub(super) fn findings(&self, places: &[Place]) -> Vec<Finding> {
         let now = Self::count(places);
         let keys: BTreeSet<_> = self.counts.keys().chain(now.counts.keys()).collect();

@@ -46,8 +46,9 @@ struct Program {
 /// Lines of the message of a failed test that are repeated at the end.
 const MESSAGE_LINES: usize = 20;
 
-/// Builds and runs all test programs. Prints the output of each when it has ended, adds its counts to `tally`, and repeats
-/// the names and messages of failed tests at the end. Returns `true` if everything was built and passed.
+/// Builds and runs all test programs. Prints the output of each when it has ended, adds its counts
+/// to `tally`, and repeats the names and messages of failed tests at the end. Returns `true` if
+/// everything was built and passed.
 pub(super) fn pass(root: &Path, tally: &mut Tally) -> Result<bool, Box<dyn std::error::Error>> {
     let Some(programs) = build(root)? else { return Ok(false) };
     let at_a_time = thread::available_parallelism()?.get() + 1; // many wait for processes they kill
@@ -114,8 +115,8 @@ fn run_all(waiting: &Mutex<VecDeque<Program>>, report: &Mutex<Report<'_>>) -> io
     }
 }
 
-/// Runs `command` to its end, and kills it after `limit`. Its output goes to files: an orphan of it would keep a pipe open, and
-/// the reader would wait for the orphan.
+/// Runs `command` to its end, and kills it after `limit`. Its output goes to files: an orphan of it
+/// would keep a pipe open, and the reader would wait for the orphan.
 fn output_within(command: &mut Command, limit: Duration) -> io::Result<Output> {
     let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
     let mut child = command.stdout(stdout.try_clone()?).stderr(stderr.try_clone()?).spawn()?;

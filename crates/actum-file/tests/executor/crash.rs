@@ -1,5 +1,5 @@
-//! The host is killed at each system call on a simulated disk, or a call fails. The task is requested again, and the files
-//! are as before or as after.
+//! The host is killed at each system call on a simulated disk, or a call fails. The task is
+//! requested again, and the files are as before or as after.
 
 use actum_file::TaskStatus;
 use actum_testkit::{Errno, SimDisk, effort};

@@ -139,8 +139,9 @@ impl Case {
         }
     }
 
-    /// Codes that the request may get; `None` is a success. The capability is checked first, then the manifest, then the
-    /// lease. Where a quota and the files both forbid it, either may be reported.
+    /// Codes that the request may get; `None` is a success. The capability is checked first, then
+    /// the manifest, then the lease. Where a quota and the files both forbid it, either may be
+    /// reported.
     fn expected(&self) -> Vec<Option<ErrorCode>> {
         match self.flaw {
             Flaw::None => {}

@@ -1,7 +1,8 @@
-//! Path attacks (FE-3, FE-4, FE-6, FE-7, FE-16), in the manner of the tables of libpathrs and cap-std.
+//! Path attacks (FE-3, FE-4, FE-6, FE-7, FE-16), in the manner of the tables of libpathrs and
+//! cap-std.
 //!
-//! Each row names a source or a destination that a task must not reach. Whatever it is, the task fails, nothing in or outside the
-//! base directories changes, and the reason is the one of the row.
+//! Each row names a source or a destination that a task must not reach. Whatever it is, the task
+//! fails, nothing in or outside the base directories changes, and the reason is the one of the row.
 
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;

@@ -14,7 +14,8 @@ use crate::world::World;
 const STRIDE: usize = 13;
 
 thread_local! {
-    /// Contents that another program wrote, and the path where each has to stay; without a path it has to be in some file.
+    /// Contents that another program wrote, and the path where each has to stay; without a path it
+    /// has to be in some file.
     static MADE: RefCell<Vec<(Option<String>, &'static [u8])>> = const { RefCell::new(Vec::new()) };
 }
 

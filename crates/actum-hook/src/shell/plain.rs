@@ -3,10 +3,12 @@
 /// Characters that no shell treats as special in a word, besides letters and digits of ASCII.
 const PLAIN: &str = "-_./,:+@%";
 
-/// The words of a text that is one command and nothing else: no variable, pattern, redirection, assignment, second command or
-/// line outside of quotes. `None` for any other text, and for one that a shell could read in another way.
+/// The words of a text that is one command and nothing else: no variable, pattern, redirection,
+/// assignment, second command or line outside of quotes. `None` for any other text, and for one
+/// that a shell could read in another way.
 ///
-/// This holds for sh, bash and zsh. The rule for quotes is that of POSIX.1-2024 XCU 2.2.2 and 2.2.3, without the characters that are special in double quotes.
+/// This holds for sh, bash and zsh. The rule for quotes is that of POSIX.1-2024 XCU 2.2.2 and
+/// 2.2.3, without the characters that are special in double quotes.
 pub fn plain_words(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,4 +1,5 @@
-//! Cuts a text of a shell into words and commands (Shell Command Language, POSIX.1-2024 XCU chapter 2, as far as it is certain).
+//! Cuts a text of a shell into words and commands (Shell Command Language, POSIX.1-2024 XCU chapter
+//! 2, as far as it is certain).
 
 use super::{ShellCommand, collect, is_assignment};
 

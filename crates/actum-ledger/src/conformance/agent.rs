@@ -130,7 +130,8 @@ pub(super) fn starts_once(store: &mut dyn Store) -> Outcome {
     same("no key has two effects", store.count_duplicate_effects()?, 0)
 }
 
-/// A start rests on an access decision and a confirmation of its step, which are in the log or before it in its request.
+/// A start rests on an access decision and a confirmation of its step, which are in the log or
+/// before it in its request.
 pub(super) fn rests_on_decisions(store: &mut dyn Store) -> Outcome {
     let step = SampleStep::numbered(1);
     let other = SampleStep::numbered(2);

@@ -13,8 +13,9 @@ use crate::store::Store;
 
 /// A store that one thread uses at a time.
 ///
-/// One connection serves appends and reads: a process that makes one change opens no second one. Only a reader that would
-/// wait for the disk, since the writer is appending, opens a snapshot of its own.
+/// One connection serves appends and reads: a process that makes one change opens no second one.
+/// Only a reader that would wait for the disk, since the writer is appending, opens a snapshot of
+/// its own.
 pub(super) struct SharedStore {
     state: Mutex<State>,
     /// True while an append is made durable.

@@ -1,4 +1,5 @@
-//! Rules of the Agent Execution Core: no step changes its state without an entry, and no effect starts twice (AEC-7, AEC-8).
+//! Rules of the Agent Execution Core: no step changes its state without an entry, and no effect
+//! starts twice (AEC-7, AEC-8).
 
 mod fold;
 
@@ -170,8 +171,8 @@ pub(crate) fn after<'e, R: AgentReader + ?Sized>(
     })
 }
 
-/// Checks plan, request, catalog, access decision and confirmation that an event names. Each must be of its goal and step; those of
-/// a start must also allow it.
+/// Checks plan, request, catalog, access decision and confirmation that an event names. Each must
+/// be of its goal and step; those of a start must also allow it.
 fn check_links<R: AgentReader + ?Sized>(
     reader: &R,
     entry: &AgentExecution,

@@ -57,8 +57,8 @@ pub(super) fn file_task(row: &Row<'_>) -> Result<FileTaskRow> {
     Ok(FileTaskRow { task, started: row.get(1)?, ended: row.get(2)? })
 }
 
-/// Reads goal, step, state and index of the newest row of a step, then index and key of its claim, then index and plan of its
-/// last start.
+/// Reads goal, step, state and index of the newest row of a step, then index and key of its claim,
+/// then index and plan of its last start.
 pub(super) fn agent_step(row: &Row<'_>) -> Result<AgentStepRow> {
     let (Text(correlation), Text(step), Column(state)) = (row.get(0)?, row.get(1)?, row.get(2)?);
     let claim: Option<(u64, Column<Digest>)> = row.get::<_, Option<_>>(4)?.zip(row.get(5)?);

@@ -16,8 +16,8 @@ const VERSION: u32 = 8;
 /// Oldest version of this program that may read what it writes.
 const READ_FROM: u32 = 8;
 
-/// Definitions that came with each version. A definition makes either tables with their indexes, or indexes of tables of an
-/// earlier version, or triggers.
+/// Definitions that came with each version. A definition makes either tables with their indexes, or
+/// indexes of tables of an earlier version, or triggers.
 const TABLES: [&[&str]; 8] = [
     &[include_str!("schema.sql")],
     &[include_str!("schema_plans.sql")],

@@ -230,7 +230,8 @@ fn entries_out_of_their_order_are_found() {
     }
 }
 
-/// FE-17: the signatures of grants and revocations are checked whatever checkpoints cover, those of results with receipts.
+/// FE-17: the signatures of grants and revocations are checked whatever checkpoints cover, those of
+/// results with receipts.
 #[test]
 fn signatures_of_leases_are_always_checked_and_those_of_results_with_receipts() {
     let grounds = with_leases();

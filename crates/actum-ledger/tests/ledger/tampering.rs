@@ -79,9 +79,9 @@ fn every_byte_of_a_small_ledger_flipped_is_found_or_changed_nothing() {
     assert!(told > refused && told > harmless);
 }
 
-/// Flips each byte of a settled ledger without steps of the agent core, and fails where one that changed a row is not found.
-/// Counts those that could not be read, those that were found, and those without any meaning. The empty pages of the agent core
-/// are left out.
+/// Flips each byte of a settled ledger without steps of the agent core, and fails where one that
+/// changed a row is not found. Counts those that could not be read, those that were found, and
+/// those without any meaning. The empty pages of the agent core are left out.
 pub(crate) fn flip_every_byte(grounds: &Grounds) -> [u32; 3] {
     flip_bytes(grounds, |table| !table.starts_with("agent_"))
 }

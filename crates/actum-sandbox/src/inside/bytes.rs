@@ -83,7 +83,8 @@ impl Files {
     }
 }
 
-/// Copies data and leaves holes: by sharing blocks where the file system can, inside the kernel where it can, else piece by piece.
+/// Copies data and leaves holes: by sharing blocks where the file system can, inside the kernel
+/// where it can, else piece by piece.
 fn copy_bytes(
     source: &OwnedFd,
     staged: &OwnedFd,

@@ -67,8 +67,9 @@ fn mounted(context: &OwnedFd) -> rustix::io::Result<OwnedFd> {
     fsmount(context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
-/// Lays a layer over the directories of a view: on a disk if the view names a directory that the kernel can use, else in memory.
-/// The latter is mounted in `root`, the new root, for a moment: overlayfs refuses a file system that is not mounted.
+/// Lays a layer over the directories of a view: on a disk if the view names a directory that the
+/// kernel can use, else in memory. The latter is mounted in `root`, the new root, for a moment:
+/// overlayfs refuses a file system that is not mounted.
 pub(super) fn lay(opened: Opened, view: &View, root: &OwnedFd) -> Result<Laid> {
     const PLACE: &str = ".captures";
     let doing = || format!("make a view of `{}`", view.base.display());
@@ -88,8 +89,8 @@ pub(super) fn lay(opened: Opened, view: &View, root: &OwnedFd) -> Result<Laid> {
     Ok(laid)
 }
 
-/// Makes the two directories of an overlay in `place`, and the overlay. Fails if they cannot have marks, without which a directory
-/// could not be replaced by another.
+/// Makes the two directories of an overlay in `place`, and the overlay. Fails if they cannot have
+/// marks, without which a directory could not be replaced by another.
 fn overlay(place: &OwnedFd, opened: &Opened, mode: Mode) -> rustix::io::Result<Laid> {
     let layer = |name: &str| -> rustix::io::Result<OwnedFd> {
         mkdirat(place, name, Mode::RWXU)?;

@@ -1,7 +1,9 @@
-//! The byte worker: this program once more, which reads one file and writes another through their handles, and owns nothing else.
+//! The byte worker: this program once more, which reads one file and writes another through their
+//! handles, and owns nothing else.
 //!
-//! It has one thread, no environment, and no descriptor but the line to its supervisor and the two files. It executes nothing,
-//! reaches no path and no network, maps no memory, and cannot be looked into. It does one job and ends.
+//! It has one thread, no environment, and no descriptor but the line to its supervisor and the two
+//! files. It executes nothing, reaches no path and no network, maps no memory, and cannot be looked
+//! into. It does one job and ends.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -33,8 +35,8 @@ pub struct Files {
 /// Size of the memory for the bytes.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// Does the work of a byte worker where this program was started as one under `name`, and never returns then. The embedding
-/// program calls it first of all in `main`.
+/// Does the work of a byte worker where this program was started as one under `name`, and never
+/// returns then. The embedding program calls it first of all in `main`.
 pub fn enter_worker(name: &str, work: fn(&Job, &mut Files) -> Answer) {
     if std::env::args_os().next().is_some_and(|given| given == name) {
         sys::exit_at_once(match run(work) {
@@ -73,7 +75,8 @@ fn run(work: fn(&Job, &mut Files) -> Answer) -> io::Result<()> {
     sys::exit_at_once(i32::from(written != ANSWER_BYTES));
 }
 
-/// Memory that this process holds, in bytes (proc_pid_statm(5)). From here on it only grows by pages of the program itself.
+/// Memory that this process holds, in bytes (proc_pid_statm(5)). From here on it only grows by
+/// pages of the program itself.
 fn resident() -> io::Result<u64> {
     let statm = openat(CWD, "/proc/self/statm", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     let mut text = [0; 128];

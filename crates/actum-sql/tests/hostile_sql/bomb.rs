@@ -1,4 +1,5 @@
-//! Bombs: allowed statements that need more time, memory or disk than a step has. The control is a smaller one, which ends.
+//! Bombs: allowed statements that need more time, memory or disk than a step has. The control is a
+//! smaller one, which ends.
 
 use std::time::Duration;
 

@@ -153,8 +153,8 @@ fn twenty_rows_are_shown_and_all_are_counted() {
     assert_eq!((shown, compared.rows_changed), (vec![10, 10], 1500));
 }
 
-/// EX-11: changes that no statement counts are found by the comparison: those of a `SELECT` or an `EXPLAIN ANALYZE` with another
-/// statement in it, and the rows of a table that is replaced.
+/// EX-11: changes that no statement counts are found by the comparison: those of a `SELECT` or an
+/// `EXPLAIN ANALYZE` with another statement in it, and the rows of a table that is replaced.
 #[test]
 fn rows_that_no_statement_counts_are_counted_by_the_comparison() {
     for query in [
@@ -218,8 +218,8 @@ fn a_table_that_is_too_large_is_not_compared() {
 
 /// EX-11: a comparison that takes too long is interrupted, and the step succeeds within its time.
 ///
-/// The comparison of this table takes longer than the step. The first time limit in which the step succeeds therefore interrupts the
-/// comparison, on machines of any speed.
+/// The comparison of this table takes longer than the step. The first time limit in which the step
+/// succeeds therefore interrupts the comparison, on machines of any speed.
 #[test]
 fn a_comparison_has_half_of_the_time_that_is_left() {
     let mut world = World::comparing();

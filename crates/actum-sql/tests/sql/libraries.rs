@@ -48,7 +48,8 @@ fn a_library_that_changed_since_it_was_pinned_is_not_loaded() {
     assert!(error.contains("its SHA-256 is ") && error.contains(tested().sha256), "{error}");
 }
 
-/// EX-9: a library for another processor, a file that is no library, and a missing one are refused before anything is loaded.
+/// EX-9: a library for another processor, a file that is no library, and a missing one are refused
+/// before anything is loaded.
 #[test]
 fn a_library_for_another_processor_is_named_before_it_is_loaded() {
     let world = World::empty();

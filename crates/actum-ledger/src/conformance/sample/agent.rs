@@ -112,7 +112,8 @@ impl SampleStep {
         Ok(with_documents(EntryKind::AgentConfirmation, body))
     }
 
-    /// Event of the step. Its links name the access decision `ALLOWED` and, of an impactful start, the answer `CONFIRMED`.
+    /// Event of the step. Its links name the access decision `ALLOWED` and, of an impactful start,
+    /// the answer `CONFIRMED`.
     ///
     /// # Errors
     /// See [`SampleStep::access`].

@@ -16,8 +16,8 @@ use crate::log::{AgentCurrentRow, AgentEscalation, AgentSlo, AgentStepRow};
 /// Goal and hash of an entry about it.
 type GoalEntry = (CorrelationId, Digest);
 
-/// Projection of the entries of the agent core. Verification and a store in memory hold one of all entries; an update holds
-/// one of the entries of a request.
+/// Projection of the entries of the agent core. Verification and a store in memory hold one of all
+/// entries; an update holds one of the entries of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AgentProjection {
     tenant: Option<TenantId>,
