@@ -116,7 +116,7 @@ fn texts_of(bytes: Vec<u8>) -> (Option<String>, Option<String>) {
 fn bytes_of(text: Option<String>, base64: Option<String>) -> Option<Vec<u8>> {
     match (text, base64) {
         (Some(text), None) => Some(text.into_bytes()),
-        // What is a text must not be written in another way.
+        // A text must not be written in another way.
         (None, Some(text)) => {
             STANDARD.decode(text).ok().filter(|bytes| std::str::from_utf8(bytes).is_err())
         }

@@ -19,7 +19,7 @@ pub struct Finding {
 pub enum Subject {
     /// The log as a whole.
     Log,
-    /// The tables of the database, or what finds their rows.
+    /// The tables of the database, or its indexes.
     Database,
     /// An entry, by its index.
     Entry(u64),

@@ -133,7 +133,7 @@ impl LedgerHome {
                 return Ok(lock);
             }
             drop(lock);
-            // Who was at work was killed, or the home is new or a copy.
+            // The last process was killed, or the home is new or a copy.
             self.change(|_| Ok::<_, HomeError>(()))?;
         }
     }
@@ -194,7 +194,8 @@ impl TenantHome {
     }
 }
 
-/// The path without what would make the kernel follow a link at its end: a slash or a dot behind it.
+/// Returns the path without a slash or a dot at its end, which would make the kernel follow a link
+/// there.
 fn plain(path: &Path) -> Result<PathBuf, HomeError> {
     if !path.is_absolute() {
         return Err(HomeError::Relative { path: path.to_owned() });

@@ -40,7 +40,7 @@ pub trait Inputs: Send + Sync {
     /// Lists the plans whose requests are kept.
     ///
     /// # Errors
-    /// [`LedgerError`] where they cannot be listed.
+    /// [`LedgerError`] if they cannot be listed.
     fn plans(&self) -> Result<Vec<RunId>, LedgerError>;
 }
 

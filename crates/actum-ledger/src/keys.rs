@@ -144,11 +144,11 @@ impl Keys {
         &self.keyring
     }
 
-    /// The key that signs for a role at this moment: the newest that the keyring on the disk has,
-    /// which may be newer than [`Keys::keyring`].
+    /// Returns the key that signs for a role at this moment: the newest that the keyring on the
+    /// disk has, which may be newer than [`Keys::keyring`].
     ///
     /// # Errors
-    /// [`KeyError`]: there is none, or it is not sound, or it does not count at `now`, or it is
+    /// [`KeyError`]: the key is missing or not sound, or it does not count at `now`, or it is
     /// protected by a passphrase.
     pub fn signer(&self, role: KeyRole, now: Timestamp) -> Result<SigningKey, KeyError> {
         let _settled = self.home.settled()?;

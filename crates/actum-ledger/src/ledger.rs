@@ -54,8 +54,8 @@ struct Shared {
 }
 
 impl Ledger {
-    /// Starts the writer, which opens the log of the tenant and makes it at first use. This does not
-    /// wait for it: what goes wrong is the answer to the first question.
+    /// Starts the writer, which opens the log of the tenant and makes it at first use. This does
+    /// not wait for it: an error is the answer to the first question.
     pub fn open(
         home: &LedgerHome,
         tenant: &TenantId,
@@ -78,7 +78,7 @@ impl Ledger {
     }
 
     /// Starts the writer over any store. `open` is called for it before it is needed, and again
-    /// after a failure; `key` gives what signs checkpoints.
+    /// after a failure; `key` returns the signer of checkpoints.
     pub fn over(
         open: Box<dyn FnMut() -> Result<Box<dyn Store>, LedgerError> + Send>,
         key: Box<dyn Fn() -> Result<Box<dyn Signer>, LedgerError> + Send>,
@@ -141,8 +141,8 @@ impl Ledger {
         answer
     }
 
-    /// Runs a question on the writer's thread, after all that was sent before. For what must keep
-    /// to that order; what only reads goes through [`Ledger::read`].
+    /// Runs a question on the writer's thread, after all that was sent before. It is for work that
+    /// must keep to that order; pure reads go through [`Ledger::read`].
     pub fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&mut dyn Store) -> Result<T, LedgerError> + Send + 'static,

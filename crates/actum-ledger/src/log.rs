@@ -49,7 +49,7 @@ pub struct RunRow {
 impl RunRow {
     /// Returns the state of the run: the ledger knows of none before its intent.
     pub fn state(&self) -> State {
-        // A row that does not say how the run ended is damaged, and the run is over all the same.
+        // A row without a status of the end is damaged, and the run is over all the same.
         let ended = || State::Recorded(self.status.unwrap_or(Status::Failed));
         self.done.map_or(State::Changing, |_| ended())
     }

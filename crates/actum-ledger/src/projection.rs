@@ -1,8 +1,8 @@
-//! Runs, plans, the catalog, alerts and the agent core as they follow from the entries: a fold, one
-//! step of it for appending, for storing and for verifying (AEC-8).
+//! Projection: runs, plans, the catalog, alerts and the agent core as they follow from the entries.
+//! It is a fold, with one step for appending, for storing and for verifying (AEC-8).
 //!
 //! A store asks [`ProjectionUpdate`] whether it takes the entries of a request, and stores the runs
-//! and plans that it gives, in the transaction of the entries.
+//! and plans that it returns, in the transaction of the entries.
 
 pub mod agent;
 mod alert;
@@ -166,7 +166,7 @@ pub trait ProjectionReader {
     /// See [`ProjectionReader::known`].
     fn known_file_task(&self, task: &TaskName) -> Result<Option<KnownFileTask>, Self::Error>;
 
-    /// Reader of what entries say about the agent core.
+    /// Reader of the facts of earlier entries about the agent core.
     fn agent(&self) -> &dyn AgentReader<Error = Self::Error>;
 
     /// Index and hash of the last `CATALOG_CHANGED`, or of the first entry if there was no change.

@@ -1,4 +1,4 @@
-//! Proofs about a log, from the hashes that it keeps. What checks them is in `actum-gate`.
+//! Proofs about a log, from the hashes that it keeps. Their verifier is in `actum-gate`.
 
 use actum_core::Digest;
 use actum_record::merkle;
@@ -18,8 +18,8 @@ pub fn inclusion(log: &dyn Log, size: u64, index: u64) -> Result<Option<Vec<Dige
     merkle::inclusion_proof(size, index, |node| log.node(node))
 }
 
-/// The proof that the log of `old` entries is the beginning of the log of `size` entries. `None`
-/// where `old` is 0 or more than `size`, or there are fewer.
+/// Returns the proof that the log of `old` entries is the beginning of the log of `size` entries.
+/// `None` if `old` is 0 or more than `size`, or if there are fewer.
 ///
 /// # Errors
 /// See [`inclusion`].

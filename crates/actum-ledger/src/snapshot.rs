@@ -1,4 +1,4 @@
-//! A log as it was at one moment: what readers and verification see of a store.
+//! Snapshot of a log at one moment, for readers and verification.
 
 use std::collections::HashMap;
 use std::ops::{Range, RangeInclusive};
@@ -19,12 +19,12 @@ pub type OpenSnapshot = Arc<dyn Fn() -> Result<Box<dyn Snapshot>, LedgerError> +
 
 /// A log as it was at one moment. No writer waits for it.
 ///
-/// Beside the queries it gives what [`verify`](crate::verify::verify) reads: every entry and document with all that is
-/// stored beside its bytes. How a store keeps its tables and indexes is its own, so it compares these itself with what
-/// follows from the entries.
+/// Beside the queries it returns what [`verify`](crate::verify::verify) reads: every entry and
+/// document with all that is stored beside its bytes. The tables and indexes are private to a
+/// store, so it compares these itself with what follows from the entries.
 pub trait Snapshot: Log + Send {
-    /// Returns what opens other snapshots of the same log, so that several threads can read. Each
-    /// may be of a later moment.
+    /// Returns a function that opens other snapshots of the same log, so that several threads can
+    /// read. Each may be of a later moment.
     fn opener(&self) -> OpenSnapshot;
 
     /// Counts the entries. The count is that of [`size`](Log::size), unless some are missing.
@@ -54,7 +54,8 @@ pub trait Snapshot: Log + Send {
         visit: &mut dyn FnMut(StoredDocument<'_>),
     ) -> Result<(), LedgerError>;
 
-    /// Finds deviations of the tables, indexes and rules of the store from what this version of the store makes.
+    /// Finds deviations of the tables, indexes and rules of the store from those that this version
+    /// of the store makes.
     ///
     /// # Errors
     /// See [`Snapshot::count_entries`].
@@ -67,8 +68,8 @@ pub trait Snapshot: Log + Send {
     /// See [`Snapshot::count_entries`].
     fn check_projection(&self, expected: &Projection<'_>) -> Result<Vec<Finding>, LedgerError>;
 
-    /// Finds deviations of what finds a document by its digest from the documents themselves,
-    /// `kept`, which are all that [`scan_documents`](Self::scan_documents) gave.
+    /// Finds deviations of the index of documents by digest from the documents themselves, `kept`,
+    /// which are all that [`scan_documents`](Self::scan_documents) returned.
     ///
     /// # Errors
     /// See [`Snapshot::count_entries`].
@@ -96,7 +97,7 @@ impl StoredEntry<'_> {
     pub const FIELDS: [&'static str; 6] =
         ["time", "run", "workspace", "request", "attempt", "status"];
 
-    /// The fields that a store must keep of an entry that says `facts`.
+    /// Returns the fields that a store must keep of an entry with these `facts`.
     pub fn fields_of(facts: &EntryFacts) -> [Field<'_>; 6] {
         let number = |bits: Option<u64>| {
             bits.map_or(Field::Missing, |bits| Field::Integer(bits.cast_signed()))

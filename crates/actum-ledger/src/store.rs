@@ -49,8 +49,8 @@ pub trait Store: Log + Send {
     /// See [`Store::append`].
     fn rebuild_agent_current(&mut self) -> Result<u64, LedgerError>;
 
-    /// Returns what opens snapshots of the same log beside this store, from any thread. `None`
-    /// where readers of this process can only share the store with its writer.
+    /// Returns a function that opens snapshots of the same log beside this store, from any thread.
+    /// `None` if readers of this process can only share the store with its writer.
     fn opener(&self) -> Option<OpenSnapshot> {
         None
     }

@@ -60,7 +60,7 @@ pub struct Verification {
     /// Number of entries with an earlier time than the one before. They show a changed clock, and
     /// prove nothing about the log.
     pub steps_back: u64,
-    /// The entries that say which keys there are: `LOG_STARTED` and `KEY_ROTATED`.
+    /// Entries that list or change the keys: `LOG_STARTED` and `KEY_ROTATED`.
     pub key_entries: Vec<u64>,
     /// Findings, at most [`Verification::FINDINGS_MAX`].
     pub findings: Vec<Finding>,

@@ -60,7 +60,7 @@ fn refused(result: Result<Vec<Appended>, Refusal>) -> Option<(&'static str, u64)
     })
 }
 
-/// Appends one entry and gives its refusal.
+/// Appends one entry and returns its refusal.
 fn tried(
     store: &mut dyn Store,
     entry: NewEntry,

@@ -9,7 +9,7 @@ use crate::snapshot::{Snapshot, StoredBytes, StoredEntry};
 use crate::store::Store;
 use crate::verify::{Checks, Receipts, verify};
 
-/// A snapshot of a store that gives any stays at its moment, and a later one shows more.
+/// A snapshot of a store with snapshots stays at its moment, and a later one shows more.
 pub(super) fn stays(store: &mut dyn Store) -> Outcome {
     let (one, two) = (SampleRun::numbered(1, 0), SampleRun::numbered(2, 1));
     put(store, vec![one.started()?, one.done(Status::Succeeded, 1)?])?;

@@ -102,7 +102,7 @@ pub fn verify(
     } else if let Err(message) = log.check_nothing_is_due() {
         fold.tell(Subject::Log, message);
     }
-    // What is behind a line that cannot be understood may be there all the same.
+    // Entries behind an unreadable line may be present all the same.
     let is_read = |kept: &&Checkpoint| !is_broken || kept.size <= log.frontier.size();
     if let Some(kept) = kept.filter(is_read)
         && let Err(message) = compared(kept, &header.origin, log.frontier.size(), log.kept)

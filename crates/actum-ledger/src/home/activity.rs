@@ -83,7 +83,7 @@ impl Marks {
         Ok(lock.map(|lock| UnderWay { id, name, directory, _lock: lock }))
     }
 
-    /// Keeps other processes from carrying out tasks in a workspace, as long as the turn is held. `None` where another
+    /// Keeps other processes from carrying out tasks in a workspace, as long as the turn is held. `None` if another
     /// process has it.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use super::trust::TRUSTED;
 use super::waiting::CONFIGURATION;
 use super::{KEYS, KEYS_NEW, LOCK, LedgerHome, NEW, TENANTS};
 
-/// Largest size of the lock: empty, or one byte where all names are durable.
+/// Largest size of the lock: empty, or one byte if all names are durable.
 const LOCK_BYTES_MAX: u64 = 1;
 /// Permission bits of the lock.
 const LOCK_MODE: u32 = 0o600;
@@ -34,7 +34,7 @@ impl LedgerHome {
         let has_lock = is_lock(&directory.join(LOCK))?;
         for entry in entries {
             let entry = entry?;
-            // It can be there before anything is recorded.
+            // It may exist before anything is recorded.
             if entry.file_name() == LedgerHome::SQL {
                 continue;
             }

@@ -1,6 +1,6 @@
-//! The system calls in the home of the ledger: its directories and files, reached from handles.
+//! System calls in the home of the ledger: its directories and files, reached from handles.
 //!
-//! What is opened is checked by its handle (fstat(2)) and never by its path, which could lead
+//! An opened entry is checked by its handle (fstat(2)) and never by its path, which could lead
 //! elsewhere a moment later.
 
 use std::ffi::OsStr;
@@ -33,7 +33,7 @@ pub(crate) struct Directory {
     path: PathBuf,
 }
 
-/// A lock that is held; where its process ends, it is free again.
+/// A held lock; it is released when its process ends.
 #[derive(Debug)]
 pub(crate) struct Lock {
     handle: OwnedFd,
@@ -137,8 +137,7 @@ impl Directory {
         Ok(Some(bytes))
     }
 
-    /// Makes a file of that name, which must not be there. Its bytes are durable, its name is not
-    /// yet.
+    /// Makes a file of that name, which must not exist. Its bytes are durable, its name is not yet.
     pub(crate) fn create(&self, name: &str, bytes: &[u8]) -> Result<(), HomeError> {
         let created = self.written(name, bytes).and_then(|file| {
             // Not tried again after EIO: the kernel would then report success.
@@ -276,7 +275,8 @@ impl Directory {
         retry(|| fs::fsync(&self.handle)).map_err(|error| refused("sync", self.path.clone(), error))
     }
 
-    /// Makes durable the names that lead to it. What we may not open we made nothing in.
+    /// Makes the names that lead to it durable. A directory that we may not open has no entry of
+    /// ours.
     pub(crate) fn sync_way(&self) -> Result<(), HomeError> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
         for above in self.path.ancestors().skip(1) {
@@ -341,7 +341,8 @@ impl Directory {
             let Some(lock) = self.take_lock(name, OFlags::CREATE, operation)? else {
                 return Ok(None);
             };
-            // Who had it may have removed the file before it was locked here; the next one would lock a new file.
+            // The last holder may have removed the file before it was locked here; the next one
+            // would lock a new file.
             let stat = fs::fstat(&lock.handle);
             let stat = stat.map_err(|error| refused("look at", lock.path.clone(), error))?;
             if stat.st_nlink != 0 {

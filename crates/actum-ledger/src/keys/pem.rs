@@ -98,7 +98,7 @@ mod tests {
         MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n\
         -----END PRIVATE KEY-----\n";
     const SEED: &str = "d4ee72dbf913584ad5b6d8f1f769f8ad3afe7c28cbf1d4fbe097a88f44755842";
-    /// The second one, which says the public half as well.
+    /// The second version, which has the public half as well.
     const WITH_PUBLIC: &str = "-----BEGIN PRIVATE KEY-----\n\
         MHICAQEwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n\
         oB8wHQYKKoZIhvcNAQkJFDEPDA1DdXJkbGUgQ2hhaXJzgSEAGb9ECWmEzf6FQbrB\n\

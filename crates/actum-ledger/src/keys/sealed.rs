@@ -119,7 +119,7 @@ mod tests {
 
     const SEED: [u8; 32] = [7; 32];
     const RANDOM: [u8; 32] = [9; 32];
-    /// The least there is: a test tries many.
+    /// Lowest cost, since a test tries many passphrases.
     const CHEAP: Cost = Cost { n: 2, r: 1, p: 1 };
 
     fn passphrase(text: &str) -> Passphrase {
@@ -149,7 +149,7 @@ mod tests {
         assert_ne!(*other, cheap());
     }
 
-    /// FE-14: one in 256 wrong passphrases leaves what looks whole.
+    /// FE-14: one in 256 wrong passphrases gives a well-formed result.
     #[test]
     fn no_other_passphrase_opens_a_key() {
         let text = cheap();

@@ -1,4 +1,4 @@
-//! The thread that writes: takes together what waits, answers, and signs afterwards.
+//! Writer thread: batches waiting appends, answers, and signs afterwards.
 
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};

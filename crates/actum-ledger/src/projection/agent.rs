@@ -44,7 +44,7 @@ pub struct KnownEscalation {
     pub resolved: Option<u64>,
 }
 
-/// Reader of what earlier entries say about the agent core.
+/// Reader of the facts of earlier entries about the agent core.
 pub trait AgentReader {
     /// Error of a store that cannot be read.
     type Error;

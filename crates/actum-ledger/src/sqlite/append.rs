@@ -85,7 +85,8 @@ impl SqliteStore {
     }
 }
 
-/// All of it but the beginning. Other processes may have appended since the edge was last seen.
+/// Makes a transaction without its `BEGIN`. Other processes may have appended since the edge was
+/// last seen.
 fn transaction<T>(
     link: &mut Link,
     seen: Option<Frontier>,
@@ -135,7 +136,7 @@ fn reconnect(link: &mut Link) -> Result<(), LedgerError> {
     Ok(())
 }
 
-/// Appends what belongs there, inside a transaction.
+/// Appends the requests that belong in the log, inside a transaction.
 pub(super) fn requests(
     link: &mut Link,
     frontier: &mut Frontier,

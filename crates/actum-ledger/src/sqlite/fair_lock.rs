@@ -104,7 +104,7 @@ impl Lock {
     }
 }
 
-/// Waits as long as it takes, also where signals come in between.
+/// Waits as long as it takes, also if signals come in between.
 fn lock(file: &File) -> io::Result<()> {
     loop {
         match file.lock() {

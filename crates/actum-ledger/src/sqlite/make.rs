@@ -118,8 +118,8 @@ pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-/// Refuses what others could have written, or write: the directory is closed to them, but not a second
-/// name of the file elsewhere, or a descriptor from before.
+/// Refuses a file that others could have written, or can write. The directory is closed to them, but
+/// not a second name of the file elsewhere, or a descriptor from before.
 fn check_own_key(path: &Path, found: &Metadata) -> Result<(), LedgerError> {
     let refused = |error| LedgerError::Home { source: Arc::new(error) };
     let directory = path.parent().unwrap_or(Path::new("."));

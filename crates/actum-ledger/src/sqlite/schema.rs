@@ -27,13 +27,14 @@ const TABLES: [&[&str]; 8] = [
     &[include_str!("schema_forgotten.sql")],
     // Since then the ground of a gate is an object (version 7 of the rules), which earlier programs take for damage.
     &[],
-    // Since then there are entries about leases and file tasks, which earlier programs take for damage.
+    // From here on ledgers have entries about leases and file tasks, which earlier programs take
+    // for damage.
     &[
         include_str!("schema_leases.sql"),
         include_str!("schema_file_tasks.sql"),
         include_str!("schema_lease_entries.sql"),
     ],
-    // Since then there are entries of the agent core, which earlier programs take for damage.
+    // From here on ledgers have entries of the agent core, which earlier programs take for damage.
     &[
         include_str!("schema_agent.sql"),
         include_str!("schema_agent_triggers.sql"),

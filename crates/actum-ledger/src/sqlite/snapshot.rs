@@ -31,7 +31,7 @@ pub(crate) fn open(directory: &Path) -> Result<Option<SqliteSnapshot>, LedgerErr
     Ok(reading::open(&directory)?.map(|link| SqliteSnapshot { link, directory }))
 }
 
-/// Returns what opens snapshots of the ledger in `directory`, which must exist.
+/// Returns a function that opens snapshots of the ledger in `directory`, which must exist.
 pub(super) fn opener(directory: PathBuf) -> OpenSnapshot {
     let gone = || LedgerError::Damaged { message: "it went away while it was read".to_owned() };
     Arc::new(move || {

@@ -1,4 +1,4 @@
-//! A stretch of the log that one thread reads: each entry by itself, and the hashes of the subtrees
+//! Chunk of the log that one thread reads: each entry by itself, and the hashes of the subtrees
 //! that lie within.
 
 use std::ops::Range;
@@ -70,7 +70,7 @@ struct Reading {
     chunk: Chunk,
     /// Entries that are not hashed yet.
     waiting: Messages,
-    /// The hashes kept with each entry, one entry after another, and where those of each end.
+    /// Hashes kept with each entry, one entry after another, and the end of each entry's hashes.
     kept: Vec<u8>,
     kept_ends: Vec<usize>,
     /// Number of entries before the first that is missing or misplaced, if there is one.

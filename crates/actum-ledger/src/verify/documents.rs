@@ -13,7 +13,7 @@ const STRETCH: i64 = 512;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stretch(i64, i64);
 
-/// A row, and what its bytes are.
+/// A row, and the digest of its bytes.
 struct Row {
     kept: KeptDocument,
     /// `None` if it has no bytes.

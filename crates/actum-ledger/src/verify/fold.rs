@@ -169,7 +169,7 @@ impl Fold {
         self.receipts = self.receipts.saturating_add(1);
     }
 
-    /// The entries that say which keys there are.
+    /// Entries that list or change the keys.
     pub(crate) fn key_entries(&self) -> &[u64] {
         &self.key_entries
     }

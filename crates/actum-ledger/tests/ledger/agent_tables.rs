@@ -318,7 +318,7 @@ fn slo_counters_refuse_what_is_no_outcome() {
     assert!(grounds.verify().unwrap().is_sound());
 }
 
-/// AEC-17: a second effect under one key, which no store takes, is counted where it was planted.
+/// AEC-17: a second effect under one key, which no store takes, is counted after it was planted.
 #[test]
 fn a_planted_second_effect_is_counted_as_a_duplicate() {
     let grounds = with_agents();

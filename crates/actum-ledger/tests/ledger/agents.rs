@@ -272,7 +272,7 @@ fn an_export_has_the_agent_steps_with_their_documents() {
     assert_eq!(result.documents, 11);
 }
 
-/// AEC-8: what ends a dispatch is recorded when nothing new fits.
+/// AEC-8: the end of a dispatch is recorded when nothing new fits.
 #[test]
 fn a_full_log_takes_the_outcome_of_a_step_and_no_start() {
     let grounds = with_agents();

@@ -42,7 +42,7 @@ fn the_newest_alerts_are_found_without_looking_through_the_log() {
     assert!(grounds.verify().unwrap().is_sound());
 }
 
-/// EX-18: a ledger from before there were alerts is read as it is, and gets the index when it is written.
+/// EX-18: a ledger without alerts is read as it is, and gets the index when it is written.
 #[test]
 fn a_ledger_from_before_there_were_alerts_is_read_and_renewed() {
     let grounds = Grounds::new();

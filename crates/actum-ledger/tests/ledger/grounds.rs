@@ -1,4 +1,4 @@
-//! A home with keys and a ledger, and what tests do with them.
+//! Grounds of the tests: a home with keys and a ledger, and actions on them.
 
 #![allow(
     clippy::unwrap_used,
@@ -95,7 +95,7 @@ impl Grounds {
         rusqlite::Connection::open(self.database()).unwrap()
     }
 
-    /// All that is in the log of the database comes into the database, and the log is gone.
+    /// Moves the log of the database into the database, and removes the log.
     pub fn settle(&self) {
         let taken = self
             .foreign()
@@ -119,7 +119,7 @@ pub fn whole(number: u64, started: u64) -> Vec<NewEntry> {
     vec![run.started().unwrap(), run.done(Status::Succeeded, started).unwrap()]
 }
 
-/// Appends a run, one entry after the other, wherever they come to stand.
+/// Appends a run, one entry after the other, at any indexes.
 pub fn put(ledger: &Ledger, number: u64) -> [Appended; 2] {
     let run = SampleRun::numbered(number, number % 3);
     let one = |entry| ledger.append(vec![entry]).wait().unwrap().remove(0);

@@ -1,4 +1,4 @@
-//! The home of the ledger: what is made, and what is refused.
+//! Home of the ledger: entries that are made, and entries that are refused.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};

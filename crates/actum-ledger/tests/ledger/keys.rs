@@ -1,4 +1,4 @@
-//! The keys: made once, kept, rotated, and refused where they are not as they should be.
+//! Keys: made once, kept, rotated, and refused if they are unsound.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -241,7 +241,8 @@ fn a_rotation_that_was_cut_off_leaves_the_old_key_in_use() {
     assert!(key_path(&home, &cut_off).exists(), "nothing that could be a key is removed");
 }
 
-/// FE-14: what was in memory alone when its process was killed is made durable before it is used.
+/// FE-14: names that were in memory alone when their process was killed are made durable before
+/// they are used.
 #[test]
 fn the_lock_tells_whether_all_that_is_there_is_durable() {
     let (_directory, home) = home();

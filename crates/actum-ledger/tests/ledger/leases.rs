@@ -127,7 +127,7 @@ fn a_store_in_memory_has_the_rows_of_the_database() {
     assert_eq!(store.open_file_tasks().unwrap(), view.open_file_tasks().unwrap());
 }
 
-/// FE-17: a ledger from before there were leases is read as it is, and gets the tables when it is written.
+/// FE-17: a ledger without leases is read as it is, and gets the tables when it is written.
 #[test]
 fn a_ledger_from_before_there_were_leases_is_read_and_renewed() {
     let grounds = Grounds::new();

@@ -10,7 +10,7 @@ use actum_ledger::{Appended, LedgerError, Log, Refusal};
 const PROCESSES: u64 = 16;
 const OF_EACH: u64 = 40;
 
-/// Appends its share, one by one, and says how long the slowest took.
+/// Appends its share, one by one, and prints the time of the slowest.
 #[test]
 #[ignore = "a child runs it"]
 fn child_that_appends_its_share() {

@@ -49,7 +49,7 @@ fn is_signed(key: &PublicKey, signature: &[u8; 64]) -> bool {
     key.verify_strict(b"message", &Signature::from_bytes(signature)).is_ok()
 }
 
-/// FE-14, AA-5: who has the file alone cannot approve with it.
+/// FE-14, AA-5: the file alone is not enough to approve.
 #[test]
 fn a_key_under_a_passphrase_signs_with_it_and_not_without() {
     let (_directory, home, mut keys) = keys();
@@ -295,7 +295,7 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// FE-14: what is protected by us is opened by another program, and the other way round.
+/// FE-14: another program opens a key that we protected, and we open one that it protected.
 #[test]
 fn openssl_opens_a_key_under_a_passphrase_and_makes_one_that_opens() {
     let (directory, home, mut keys) = keys();
@@ -311,7 +311,7 @@ fn openssl_opens_a_key_under_a_passphrase_and_makes_one_that_opens() {
     let mut write = vec!["pkcs8", "-topk8", "-in", text(&path), "-out", text(&changed)];
     write.extend(["-passin", "env:OLD", "-passout", "env:NEW", "-v2", "aes-256-cbc"]);
     let both = [("OLD", OPEN), ("NEW", "another one")];
-    // What OpenSSL does unasked is weaker, and not ours.
+    // The default of OpenSSL is weaker, and is not our scheme.
     assert!(openssl(&write, &both).status.success());
     let sound = fs::read(&path).unwrap();
     fs::write(&path, fs::read(&changed).unwrap()).unwrap();

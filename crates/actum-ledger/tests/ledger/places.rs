@@ -199,7 +199,7 @@ fn a_program_that_reads_keeps_nobody_out() {
     assert_eq!(grounds.view().size().unwrap(), 801);
 }
 
-/// Reading makes nothing, also where a ledger was settled and its log taken away.
+/// Reading makes no file, also after a ledger was settled and its log removed.
 #[test]
 fn a_view_makes_no_file() {
     let grounds = Grounds::new();

@@ -94,7 +94,7 @@ fn no_checkpoint_is_signed_of_a_log_that_is_not_the_one_signed_before() {
     assert!(matches!(error, LedgerError::Checkpoint { .. }), "{error}");
     assert!(ledger.warning().is_none(), "no checkpoint was due so far");
     fill(&ledger, 5..40);
-    // What the writer does by itself comes before its next answer.
+    // The writer's own work comes before its next answer.
     ledger.ask(|_| Ok(())).wait().unwrap();
     let warning = ledger.warning().unwrap().to_string();
     assert!(warning.contains("the log is not the one that was signed"), "{warning}");

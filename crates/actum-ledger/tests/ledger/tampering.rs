@@ -38,7 +38,7 @@ fn dump(path: &Path) -> Dump {
     ];
     let rows = |table: &str| {
         let mut select = connection.prepare(&format!("SELECT * FROM {table} ORDER BY 1")).unwrap();
-        // Where the roots of the tables are is no content.
+        // The page of a table's root is no content.
         let columns = if table == "sqlite_schema" { 3 } else { select.column_count() };
         let row = |row: &rusqlite::Row<'_>| (0..columns).map(|column| row.get(column)).collect();
         select.query_map((), row).unwrap().map(Result::unwrap).collect()
@@ -271,7 +271,7 @@ fn rows_that_were_removed_added_or_exchanged_are_found() {
     }
 }
 
-/// AEC-8. What was cut off is found by a checkpoint that stayed, here or elsewhere.
+/// AEC-8. Cut-off entries are found by a checkpoint that stayed, here or elsewhere.
 #[test]
 fn a_log_that_was_cut_at_its_end_contradicts_its_checkpoint() {
     let result = after(
@@ -332,7 +332,7 @@ fn what_is_wrong_in_a_long_log_is_found_within_and_between_stretches() {
     }
 }
 
-/// Times say something about the clock alone.
+/// Times are evidence about the clock alone.
 #[test]
 fn a_clock_that_went_back_is_told_and_nothing_is_wrong() {
     let grounds = Grounds::new();

@@ -42,7 +42,8 @@ pub struct AgentProjection {
 }
 
 impl AgentProjection {
-    /// Takes over what an entry of any kind says about the log: its tenant, and that the catalog changed.
+    /// Applies the facts of an entry of any kind about the log: its tenant, and changes of the
+    /// catalog.
     pub(crate) fn observe(&mut self, facts: &EntryFacts, index: u64) {
         if let Some(tenant) = &facts.tenant {
             self.tenant = Some(tenant.clone());

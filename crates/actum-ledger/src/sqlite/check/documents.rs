@@ -29,7 +29,7 @@ fn is_whole(link: &Link, kept: &[KeptDocument]) -> rusqlite::Result<bool> {
     let mut last: Option<&[u8]> = None;
     while let Some(row) = rows.next()? {
         let (name, number) = (row.get_ref(0)?.as_blob().ok(), row.get::<_, i64>(1)?);
-        // Where no number is missing, each is its place among them.
+        // If no number is missing, each is the index of a document.
         let document = usize::try_from(number).ok().and_then(|place| kept.get(place));
         let document = document.filter(|document| document.number == number);
         let expected = document.map(|document| document.name.as_bytes());
@@ -42,7 +42,7 @@ fn is_whole(link: &Link, kept: &[KeptDocument]) -> rusqlite::Result<bool> {
     Ok(left == 0)
 }
 
-/// Asks for each document, and counts what there is to be found.
+/// Looks up each document, and counts the entries of the index.
 fn ask_one_by_one(link: &Link, kept: &[KeptDocument]) -> rusqlite::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     let mut tell = |message| findings.push(Finding { subject: Subject::Database, message });
