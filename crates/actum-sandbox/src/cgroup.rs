@@ -1,9 +1,10 @@
-//! A control group of our own, where one was delegated to us (control group v2, kernel documentation;
+//! Control group of our own, if one was delegated to us (control group v2, kernel documentation;
 //! systemd: `Delegate=yes`).
 //!
-//! A group is taken for ours if it holds this process alone and may be written to: what
-//! `systemd-run --user --scope -p Delegate=yes actum …` gives. This process moves into a leaf of it, since a
-//! group that holds processes cannot share out its controllers, and each command gets a leaf beside.
+//! A group is taken for ours if it holds this process alone and may be written to, as one made by
+//! `systemd-run --user --scope -p Delegate=yes actum …`. This process moves into a leaf of it,
+//! since a group that holds processes cannot share out its controllers, and each command gets a
+//! leaf beside.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -94,7 +95,7 @@ impl Delegated {
                 set("memory.swap.max", 0)?;
             }
         }
-        // Who goes over it is ended whole.
+        // A group that exceeds it is ended as a whole.
         if self.controllers.memory && group.directory.join("memory.oom.group").exists() {
             set("memory.oom.group", 1)?;
         }

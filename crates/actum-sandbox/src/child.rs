@@ -108,7 +108,7 @@ impl Child {
     /// L one after the other, which [`Self::wait`] waits for.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Those of the kernel.
     pub fn kill_tree(&self) -> io::Result<()> {
         self.is_killed.set(true);
         if let Some(group) = &self.group {
@@ -171,7 +171,7 @@ impl Child {
                 over = true;
                 self.dismiss()?;
             }
-            // Who keeps the command ends it in time. Where that is stopped or hangs, we do.
+            // The supervising process ends it in time. If that is stopped or hangs, we do.
             if self.started.elapsed() > self.wall + GRACE {
                 late = true;
                 self.kill_tree()?;
@@ -297,7 +297,8 @@ impl Child {
         is_any_ready(&mut end)
     }
 
-    /// Reads from our standard input what there is, and writes to that of the command what fits.
+    /// Reads available bytes from our standard input, and writes as many to that of the command as
+    /// fit.
     fn feed(&mut self) -> io::Result<()> {
         let Some(feed) = &mut self.stdin else { return Ok(()) };
         if feed.bytes.is_empty() && feed.has_more {
@@ -317,7 +318,7 @@ impl Child {
         Ok(())
     }
 
-    /// Reads what there is.
+    /// Reads the available output.
     fn drain(
         &mut self,
         sink: &mut impl FnMut(Output, &[u8]) -> ControlFlow<()>,
@@ -335,7 +336,7 @@ impl Drop for Child {
         drop(self.dismiss()); // the helper may be gone
         let grace = Timespec { tv_sec: 5, tv_nsec: 0 };
         let mut end = [PollFd::new(&self.end, PollFlags::IN)];
-        // Whatever comes of it, the helper is ended next.
+        // With any result, the helper is ended next.
         poll(&mut end, Some(&grace)).ok();
     }
 }

@@ -132,10 +132,12 @@ const REFUSED_HERE: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_HERE: &[i64] = &[];
 
-/// Refused in tier L, where files of the host can be named, and Landlock does not look at this.
+/// Calls refused in tier L, where files of the host can be named, and Landlock does not look at
+/// this.
 ///
-/// It does not look at modes either (chmod(2)), nor at times. But linkers, archivers and package managers
-/// set those of their own files by name, so that without them hardly anything could be built in tier L.
+/// It does not look at modes either (chmod(2)), nor at times. But linkers, archivers and package
+/// managers set those of their own files by name, so that without them hardly anything could be
+/// built in tier L.
 const WATCHES_FILES_OF_THE_HOST: &[i64] = &[libc::SYS_inotify_add_watch, libc::SYS_fanotify_mark];
 
 /// Calls that change owners, with the place of the user among their arguments; the group is next to it.
@@ -148,7 +150,7 @@ const CHANGES_OWNERS: &[(i64, u32)] = &[
     (libc::SYS_lchown, 1),
 ];
 
-/// Refused with another error, so that programs take another way, or go without.
+/// Calls refused with another error, so that programs take another way, or go without.
 const OTHERWISE: &[(i64, i32)] = &[
     // Its flags are in memory, where no filter sees them.
     (libc::SYS_clone3, libc::ENOSYS),
@@ -348,7 +350,7 @@ fn low(request: libc::Ioctl) -> u32 {
     request as u32
 }
 
-/// Rules as they come together.
+/// Rules that are being collected.
 #[derive(Default)]
 struct Rules(BTreeMap<u32, Rule>);
 
@@ -359,7 +361,7 @@ impl Rules {
         Some(self.0.entry(call).or_insert_with(|| Rule { cases: Vec::new(), else_: Answer::Allow }))
     }
 
-    /// Answers so where all conditions hold, and no earlier case of this call does.
+    /// Sets the answer if all conditions hold, and no earlier case of this call matches.
     fn when(&mut self, call: i64, conditions: &[Condition], answer: Answer) {
         if let Some(rule) = self.rule(call) {
             rule.cases.push(Case { conditions: conditions.to_vec(), answer });

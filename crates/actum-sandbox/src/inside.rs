@@ -1,7 +1,8 @@
-//! The helper: this program once more, started with nothing but a line to its supervisor. It makes the
-//! sandbox from the inside and stays with the command.
+//! Helper process: this program once more, started with nothing but a channel to its supervisor. It
+//! makes the sandbox from the inside and stays with the command.
 //!
-//! It has one thread, an empty environment, and no descriptor but the line and what came over it.
+//! It has one thread, an empty environment, and no descriptor except the channel and those that
+//! came over it.
 
 mod bytes;
 pub(crate) mod declared;
@@ -88,7 +89,8 @@ pub fn enter() {
 fn run() -> io::Result<()> {
     sys::close_from(3)?;
     sys::default_signals();
-    // What a terminal sends is for the supervisor. When that ends the line does, and then all is ended.
+    // Signals of a terminal are for the supervisor. When that ends the channel does, and then all
+    // is ended.
     setsid()?;
     let channel = Channel::from_fd(fcntl_dupfd_cloexec(stdio::stdin(), 3)?);
     // Only we hold the channel now, so the other end notices when this process ends.

@@ -1,6 +1,6 @@
-//! Layers: what lies over a directory in a view, as overlayfs keeps it. A name of a character device
-//! 0/0 is a file that was deleted; a directory marked opaque hides all below it (overlayfs, kernel
-//! documentation).
+//! Layers: changes over a directory in a view, as overlayfs keeps them. A name of a character
+//! device 0/0 is a file that was deleted; a directory marked opaque hides all below it (overlayfs,
+//! kernel documentation).
 
 mod content;
 mod staged;
@@ -261,8 +261,8 @@ impl Layer {
         self.lower.iter().map(reopen).collect()
     }
 
-    /// Compares a directory of the layer with those that lie below it. Of a directory that was
-    /// removed and made again, and of all directories in it, nothing below is seen.
+    /// Compares a directory of the layer with those that lie below it. If a directory was removed
+    /// and made again, nothing below it, or below the directories in it, is seen.
     fn compare(
         &self,
         upper: &OwnedFd,
@@ -332,7 +332,8 @@ impl Layer {
         match (directory, below) {
             // Nothing of it is left below: another process that changed the directory removed it.
             (_, None) => Ok(self.any_changed(lower)? && was_copied(upper, name, directory)),
-            // A directory that was made where none was, or one that was moved to where another was.
+            // A directory that was made at a free path, or one that was moved to the path of
+            // another.
             (Some(_), Some((_, held))) if !held.is_empty() && seen == Below::Seen => {
                 Ok(!was_copied(upper, name, directory) || self.any_moved(held, lower)?)
             }
@@ -382,7 +383,7 @@ impl Layer {
         let below = (before, held);
         let is_disturbed = self.is_disturbed_at((lower, name), Some(&below), None, at)?;
         let (before, held) = below;
-        // What came into it, or with it, was seen by no command.
+        // No command saw the entries that came into it, or with it.
         let is_disturbed = self.any_changed(&held)? || is_disturbed;
         self.remove_contents(&held, None, at, changes)?;
         let (path, before) = (at.path.clone(), Some(before));
@@ -464,7 +465,7 @@ fn was_copied(parent: &OwnedFd, name: &CStr, directory: Option<&OwnedFd>) -> boo
     }
 }
 
-/// Opens what lies below the layer of a view, uppermost first.
+/// Opens the directories below the layer of a view, uppermost first.
 pub(crate) fn open_lower(view: &View) -> io::Result<Vec<OwnedFd>> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let open = |path: &PathBuf| openat(CWD, path, flags, Mode::empty());

@@ -87,8 +87,8 @@ impl Resource {
         }
     }
 
-    /// The least and the most that a policy may say. Less than the least starts no program at all;
-    /// more than the most is a slip of the pen.
+    /// Returns the least and the most that a policy may set. Less than the least starts no program
+    /// at all; more than the most is a mistake.
     pub fn sensible(self) -> (u64, u64) {
         const DAY: u64 = 24 * 60 * 60 * 1000;
         match self {

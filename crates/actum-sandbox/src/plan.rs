@@ -59,7 +59,7 @@ pub enum Unmet {
     /// This process lacks descriptors, processes or memory for tier N.
     #[error("cannot know whether the host offers tier N: this process lacks resources: {missing}")]
     Resources { missing: Missing },
-    /// The floor is higher than what can be entered.
+    /// The required tier is higher than those that can be entered.
     #[error("tier N is demanded: {missing}")]
     Floor { missing: Missing },
     /// Tier L cannot lay one directory over another.
@@ -68,7 +68,7 @@ pub enum Unmet {
     /// Tier L cannot subtract.
     #[error("`deny_write` needs tier N: {missing}")]
     DenyWrite { missing: Missing },
-    /// Tier L cannot subtract from what may be written.
+    /// Tier L cannot take away rights below a directory that may be written.
     #[error("`hide` in what may be written needs tier N: {missing}")]
     Hide { missing: Missing },
     /// A private loopback could not be made.
@@ -83,8 +83,8 @@ pub enum Unmet {
 }
 
 impl Unsatisfiable {
-    /// A name for programs: `POLICY_INVALID`; `NEEDS_TIER_N`, where tier L could be entered;
-    /// `SANDBOX_UNAVAILABLE`.
+    /// Returns the permanent name of the reason: `POLICY_INVALID`; `NEEDS_TIER_N`, if tier L could
+    /// be entered; `SANDBOX_UNAVAILABLE`.
     pub fn code(&self) -> &'static str {
         let needs_n = |unmet: &Unmet| match unmet {
             Unmet::Floor { .. }
@@ -113,7 +113,7 @@ impl SandboxPolicy {
     /// [`Unsatisfiable`], with all demands that are not met.
     pub fn plan(&self, host: &HostReport) -> Result<Plan, Unsatisfiable> {
         self.check()?;
-        // Tier L is nothing without Landlock, whatever a report says.
+        // Tier L needs Landlock, whatever a report says.
         let tier_l = match host.landlock {
             Some(abi) if abi >= LANDLOCK_LEAST => host.tier_l.clone(),
             other => host.tier_l.clone().and(Err(HostReport::missing_landlock(other))),

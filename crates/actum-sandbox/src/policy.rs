@@ -129,7 +129,7 @@ pub struct View {
     /// Another path at which the base is seen, too: without the staged changes, and read-only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<PathBuf>,
-    /// An empty directory on the file system of the base, which takes the changes in `upper`, if
+    /// An empty directory on the file system of the base, which holds the changes in `upper`, if
     /// the kernel can use it for that. Otherwise they are held in memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upper: Option<PathBuf>,
@@ -148,7 +148,7 @@ pub enum PolicyError {
     /// A relative path would depend on its reader.
     #[error("`{}` in `{field}` is not an absolute path", path.display())]
     Relative { field: &'static str, path: PathBuf },
-    /// `.` and `..` mean another place as soon as a link is on the way.
+    /// `.` and `..` name another path as soon as a link is on the way.
     #[error("`{}` in `{field}` has a `.` or `..` in it", path.display())]
     Dots { field: &'static str, path: PathBuf },
     /// The root of the file system would allow everything.
@@ -178,7 +178,7 @@ pub enum PolicyError {
     /// Policies are text.
     #[error("`{}` in `{field}` is no UTF-8", path.display())]
     NotText { field: &'static str, path: PathBuf },
-    /// Less than a page holds nothing, and more than there is memory is a slip of the pen.
+    /// Less than a page holds nothing, and more than the memory is a mistake.
     #[error("`{field}` is {max} bytes, which is not from {least} to {most}")]
     Size { field: &'static str, max: u64, least: u64, most: u64 },
     /// A cache must be part of the view.

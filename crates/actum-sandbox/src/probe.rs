@@ -1,4 +1,4 @@
-//! Finds out what this host can hold, by trying it.
+//! Probe of the host: finds its capabilities by trying them.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -100,7 +100,7 @@ impl HostReport {
             };
         }
         let report = Self::probe(helper);
-        // What lacks something may have got it by the next time.
+        // A process that lacks something may have got it by the next time.
         if whole(&report) {
             drop(write(file, &Kept { holds_for, report: report.clone() })); // tried again next time
         }
@@ -219,7 +219,7 @@ const SETTINGS: [&str; 3] = [
 /// Returns all that a report depends on and that can change under it.
 fn holds_for(helper: &Helper) -> io::Result<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
-    // The profile of a security module, where there is one.
+    // The profile of a security module, if there is one.
     let profile = std::fs::read_to_string("/proc/self/attr/current").unwrap_or_default();
     let program = std::fs::metadata(helper.program())?;
     let settings = SETTINGS.map(|name| std::fs::read_to_string(name).unwrap_or_default());

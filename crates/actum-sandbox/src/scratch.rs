@@ -34,7 +34,8 @@ impl Scratch {
     /// Makes an empty directory, and removes those that killed processes left.
     pub(crate) fn new() -> io::Result<Self> {
         let place = Path::new(SCRATCH).canonicalize()?;
-        // What cannot be removed now is in nobody's way, and is tried again by the next.
+        // A directory that cannot be removed now blocks nothing, and is tried again by the next
+        // command.
         drop(remove_left_in(&place));
         loop {
             let path = place.join(unique_name()?);
@@ -132,7 +133,7 @@ fn remove(path: &Path) -> io::Result<()> {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed now is removed as left.
+        // A directory that cannot be removed now is removed as an abandoned one.
         drop(remove(&self.path));
     }
 }

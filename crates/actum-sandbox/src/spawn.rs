@@ -134,7 +134,7 @@ impl Plan {
 
     /// Returns the plan for the helper: without the supervisor's part, and with what it adds.
     fn for_helper(&self, scratch: Option<&Scratch>) -> Self {
-        // What the command reads comes through its own files.
+        // The command reads its input through its own files.
         let mut policy = SandboxPolicy { stdin: Stdin::Empty, ..self.policy.clone() };
         if policy.scratch.is_some() {
             let place = place_of(scratch).display().to_string();
@@ -172,7 +172,7 @@ impl Files {
         })
     }
 
-    /// One terminal for all of them; what comes from it is taken for standard output.
+    /// Makes one terminal for all of them; its output counts as standard output.
     fn terminal() -> io::Result<Self> {
         let (terminal, theirs) = Terminal::open()?;
         let another = || fcntl_dupfd_cloexec(&theirs, 0);

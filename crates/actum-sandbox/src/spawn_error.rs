@@ -28,7 +28,7 @@ pub enum SpawnError {
         /// Error number of execve(2).
         errno: Option<i32>,
     },
-    /// The helper could not be started, or did not say anything sensible.
+    /// The helper could not be started, or sent a malformed message.
     #[error("cannot start the sandbox helper: {0}; nothing was started")]
     Helper(#[from] io::Error),
 }

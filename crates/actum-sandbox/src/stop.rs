@@ -8,8 +8,8 @@ use rustix::event::{PollFd, PollFlags};
 
 use crate::streams::is_any_ready;
 
-/// Asks for whatever runs to be ended, once a descriptor is readable (an eventfd(2) or signalfd(2),
-/// say). It is not read.
+/// Asks for a running command to be ended, once a descriptor is readable (an eventfd(2) or
+/// signalfd(2), say). It is not read.
 #[derive(Debug, Clone)]
 pub struct Stop(Arc<OwnedFd>);
 

@@ -45,7 +45,7 @@ pub(crate) fn input(stdin: &Stdin) -> io::Result<(OwnedFd, Option<Feed>)> {
 }
 
 impl Feed {
-    /// Reads what our standard input has, if it has anything.
+    /// Reads from our standard input, if it has anything.
     pub(crate) fn refill(&mut self) -> io::Result<()> {
         const STEP: usize = 64 << 10;
         let mut reader = [PollFd::new(&self.pipe, PollFlags::empty())];
@@ -92,7 +92,7 @@ impl Stream {
         Self { is_kept: false, ..Self::new(output, pipe) }
     }
 
-    /// One to which nothing comes.
+    /// Makes a stream that gets no bytes.
     pub(crate) fn closed(output: Output) -> Self {
         Self { output, pipe: None, bytes: Vec::new(), count: 0, is_kept: true }
     }

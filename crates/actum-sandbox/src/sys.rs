@@ -14,7 +14,7 @@ pub(crate) enum Forked {
     Parent(Pid),
 }
 
-/// fork(2). The helper has one thread, so that the child may do whatever the parent may.
+/// fork(2). The helper has one thread, so the child may do everything that the parent may.
 pub(crate) fn fork() -> io::Result<Forked> {
     // SAFETY: no other thread can hold a lock that the child would need: the helper starts none,
     // and no other program calls this.

@@ -23,7 +23,7 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Makes a terminal like the one at our standard input. Gives the command's side of it.
+    /// Makes a terminal like the one at our standard input. Returns the command's side of it.
     pub(crate) fn open() -> io::Result<(Self, OwnedFd)> {
         let stdin = io::stdin();
         let before = tcgetattr(&stdin)?;

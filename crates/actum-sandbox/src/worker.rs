@@ -64,7 +64,7 @@ impl Worker {
     /// [`crate::inside::enter_worker`]. It ends with the thread that started it.
     ///
     /// # Errors
-    /// What the system says.
+    /// Those of the system.
     pub fn start(helper: &Helper, name: &str) -> io::Result<Self> {
         let (line, theirs) = UnixStream::pair()?;
         let process = Command::new(helper.program())
@@ -113,7 +113,7 @@ impl Worker {
         answer.ok_or(WorkerError::Ended { signal: None })
     }
 
-    /// Waits until there is an answer, or the line has ended.
+    /// Waits until there is an answer, or the channel is closed.
     fn wait(&self, until: Option<Instant>, stop: Option<&Stop>) -> Result<(), WorkerError> {
         let failed = |source| WorkerError::System { doing: "wait for the worker", source };
         loop {
@@ -158,10 +158,10 @@ impl Worker {
         Ok(false)
     }
 
-    /// Kills it, and waits until it is gone. Gives how it ended.
+    /// Kills it, and waits until it is gone. Returns its end as an error.
     fn kill(&mut self) -> Result<WorkerError, WorkerError> {
         let failed = |source| WorkerError::System { doing: "end the worker", source };
-        // One whose line has ended is about to be gone by itself, for a reason that counts.
+        // A worker that closed its channel is about to be gone by itself, for a reason that counts.
         let ended = self.process.0.try_wait().map_err(failed)?;
         let status = match ended {
             Some(status) => status,

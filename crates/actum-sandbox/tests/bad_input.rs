@@ -153,13 +153,13 @@ fn a_file_that_is_no_program_is_refused() {
     says(&refusal(plain), "it is not executable");
     let lost = place.program("lost", "#!/no/such/interpreter\n", 0o755);
     says(&refusal(lost), "its interpreter or its dynamic loader");
-    // Not declared, though it is there.
+    // A path that exists but is not declared.
     let policy = SandboxPolicy { exec: Vec::new(), ..place.policy() };
     let script = place.program("script", "#!/bin/sh\ntouch marker\n", 0o755);
     says(&place.refusal(&policy, &[script]), "not among what the policy lets it execute");
 }
 
-/// FE-16: no shell, not even where the kernel says that a file is no program.
+/// FE-16: no shell is started, even if the kernel takes a file for no program.
 #[test]
 fn a_text_without_an_interpreter_is_refused_and_not_given_to_a_shell() {
     let place = Place::new();

@@ -20,7 +20,7 @@ use actum_sandbox::{
 };
 use proptest::prelude::*;
 
-/// A directory tree: what is at each path.
+/// A directory tree: the entry at each path.
 type Tree = BTreeMap<PathBuf, Seen>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -213,7 +213,7 @@ fn a_command_sees_what_is_staged_and_only_what_it_changes_then_is_captured() {
     assert_eq!(at("s"), Some(Seen::Symlink("a/x".into())));
     let captured = outcome.captured.unwrap();
     let changes = captured.changes().unwrap();
-    // What was staged is what it begins with.
+    // The command begins with the staged changes.
     let told = changed(seen, &changes, &captured);
     let paths: Vec<_> = changes.iter().map(|change| change.path.display().to_string()).collect();
     assert_eq!(paths, ["a/x", "c", "c/z", "w"]);
@@ -305,7 +305,7 @@ fn what_is_passed_through_or_kept_deep_in_a_view_lets_nothing_around_it_through(
     let cached = Seen::File(b"cached\n".to_vec(), 0o644);
     expected.insert("a/b/cache/f".into(), cached);
     let mut after = tree(&base);
-    // Where the directory around it was moved to, the cache is no longer at its path.
+    // A cache is no longer at its path if the directory around it was moved.
     after.entry("a/b/cache/f".into()).or_insert(Seen::File(b"cached\n".to_vec(), 0o644));
     assert_eq!(after, expected, "{outcome:?}");
     assert_eq!(outcome.violated, [Violation::Made(kept[1].clone())]);

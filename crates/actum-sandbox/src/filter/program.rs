@@ -136,7 +136,7 @@ pub(super) fn assemble(
 fn ranges(rules: &BTreeMap<u32, Rule>) -> Vec<(u32, &Rule)> {
     let mut ranges: Vec<(u32, &Rule)> = vec![(0, &ALLOWED)];
     for (call, rule) in rules {
-        // What was answered to the calls before it is answered to no other.
+        // The answer to the calls before must not reach any other call.
         if ranges.last().is_some_and(|(start, _)| start == call) {
             ranges.pop();
         }

@@ -31,7 +31,7 @@ const fn null(argument: u8) -> Is {
     (argument, SeccompCmpArgLen::Qword, 0)
 }
 
-/// Allowed calls, and what their arguments must be.
+/// Allowed calls, and the conditions on their arguments.
 const ALLOWED: &[(&str, i64, &[&[Is]])] = &[
     ("reads the source, and nothing else", libc::SYS_read, &[&[descriptor(0, SOURCE)]]),
     (

@@ -30,7 +30,7 @@ pub(super) fn used(version: u32) -> u32 {
     u32::try_from(known as i32).unwrap_or(0)
 }
 
-/// The rights to files that a rule may give.
+/// Rights to files that a rule may grant.
 struct Rights {
     read: BitFlags<AccessFs>,
     execute: BitFlags<AccessFs>,

@@ -17,7 +17,7 @@ use crate::channel::{Channel, HelperMessage};
 use crate::policy::Net;
 use crate::sys::{self, Forked};
 
-/// Enters namespaces of its own, where `net` is not that of the host also of the network. Gives the
+/// Enters namespaces of its own, also of the network if `net` is not that of the host. Returns the
 /// first process in them, or `None` in that process.
 pub(super) fn enter(channel: &Channel, net: Net) -> Result<Option<OwnedFd>> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());

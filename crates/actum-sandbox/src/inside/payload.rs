@@ -131,7 +131,7 @@ fn limit(plan: &Plan) -> Result<()> {
     // would count all of the user.
     let processes = limits.of(Resource::Processes).max + OUR_PROCESSES;
     let counted = plan.in_force.tier == Tier::N;
-    // Who starts us may have less already, and less it stays.
+    // Our starter may have set lower limits already, and they stay.
     let allowed =
         |resource: Kernel, max: u64| getrlimit(resource).maximum.map_or(max, |hard| max.min(hard));
     for (resource, max) in each.into_iter().chain(counted.then_some((Kernel::Nproc, processes))) {
@@ -147,8 +147,8 @@ pub(super) fn give_up_capabilities() -> Result<()> {
     let doing = || "give up capabilities".to_owned();
     clear_ambient_capability_set().trying(doing)?;
     let has_any = !capabilities(None).trying(doing)?.permitted.is_empty();
-    // Who has none may not take any from the bounding set either. No program gets one even so, since
-    // none may give new privileges (below).
+    // A process without capabilities may not take any from the bounding set either. No program gets
+    // one even so, since none may give new privileges (below).
     for capability in CapabilitySet::all().iter().filter(|_| has_any) {
         match remove_capability_from_bounding_set(capability) {
             // The kernel does not know all that we know.

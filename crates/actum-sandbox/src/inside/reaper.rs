@@ -94,8 +94,8 @@ impl<'a> Reaper<'a> {
         }
     }
 
-    /// Waits for something to happen, for no longer than until the next look. Gives whether the command
-    /// is still wanted.
+    /// Waits for an event, for no longer than until the next look. Returns whether the command is
+    /// still wanted.
     fn pause(&self, command: &OwnedFd) -> io::Result<bool> {
         let wall = Duration::from_millis(self.limits.of(Resource::Wall).max);
         let left = wall.saturating_sub(self.started.elapsed()).min(EVERY);
@@ -166,7 +166,7 @@ impl<'a> Reaper<'a> {
             (Resource::StorageWrite, self.most.storage_write),
             (Resource::Processes, self.most.processes),
         ];
-        // What the kernel refuses need not be looked after.
+        // The kernel refuses the other ones, so they need no watch.
         let polled = |resource| self.in_force.limits.get(&resource) == Some(&Enforcement::Polled);
         let over = used
             .into_iter()

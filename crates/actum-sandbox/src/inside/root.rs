@@ -70,8 +70,8 @@ enum What {
     Link(PathBuf),
 }
 
-/// Makes the root and moves into it, in a mount namespace of our own, with its capabilities. Gives the
-/// layer that takes the changes of a view.
+/// Makes the root and moves into it, in a mount namespace of our own, with its capabilities.
+/// Returns the layer that captures the changes of a view.
 pub(super) fn enter(policy: &SandboxPolicy) -> Result<Option<OwnedFd>> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).trying(|| "keep mounts to itself".to_owned())?;
@@ -268,7 +268,8 @@ fn hide(root: &OwnedFd, path: &Path) -> Result<()> {
     move_mount(cover.as_fd(), "", &target, "", flags).trying(doing)
 }
 
-/// Takes from the command, and from root in it, what of /proc changes the kernel (proc_sys(5)).
+/// Makes the parts of /proc that change the kernel read-only for the command, and for root in it
+/// (proc_sys(5)).
 pub(super) fn make_proc_read_only() -> Result<()> {
     let doing = || "make /proc read-only".to_owned();
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -287,7 +288,7 @@ fn clone() -> OpenTreeFlags {
 /// Copies the mounts at a declared path and below, with the rights that the command has there.
 fn tree(path: &Path, wanted: Use) -> Result<Option<What>> {
     let opened = match declared::open(path) {
-        // What is to stay absent is looked for afterwards.
+        // A path that must stay absent is looked for afterwards.
         Err(_) if matches!(wanted, Use::Keep | Use::Pin) && declared::is_absent(path) => {
             return Ok(None);
         }

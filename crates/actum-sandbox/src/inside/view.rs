@@ -73,7 +73,7 @@ fn mounted(context: &OwnedFd) -> rustix::io::Result<OwnedFd> {
 pub(super) fn lay(opened: Opened, view: &View, root: &OwnedFd) -> Result<Laid> {
     const PLACE: &str = ".captures";
     let doing = || format!("make a view of `{}`", view.base.display());
-    // The uppermost layer says what the base itself is like.
+    // The uppermost layer gets the mode of the base.
     let base = opened.lower.last().map(fstat).transpose().trying(doing)?;
     let mode = base.map_or(Mode::RWXU, |stat| Mode::from_raw_mode(stat.st_mode));
     // Some file systems lack features that overlayfs needs.
@@ -100,7 +100,7 @@ fn overlay(place: &OwnedFd, opened: &Opened, mode: Mode) -> rustix::io::Result<L
     };
     let (captures, work) = (layer("upper")?, layer("work")?);
     fsetxattr(&work, crate::layer::OPAQUE, b"y", XattrFlags::empty())?;
-    // Paths may hold what separates options. Descriptors do not.
+    // Paths may hold separators of options. Descriptors do not.
     let by_number = |fd: &OwnedFd| format!("/proc/self/fd/{}", fd.as_raw_fd());
     let lower: Vec<_> = opened.lower.iter().map(by_number).collect();
     let context = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;

@@ -22,11 +22,11 @@ use crate::sys;
 
 use super::payload::give_up_capabilities;
 
-/// Files of a job, and memory to read them with. All of it is there before the filter is.
+/// Files of a job, and memory to read them with. All of it exists before the filter does.
 pub struct Files {
     /// File that is read.
     pub source: OwnedFd,
-    /// File that is written; none where the source is only read.
+    /// File that is written; `None` if the source is only read.
     pub staged: Option<OwnedFd>,
     /// Memory for the bytes.
     pub buffer: Vec<u8>,
@@ -35,8 +35,8 @@ pub struct Files {
 /// Size of the memory for the bytes.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// Does the work of a byte worker where this program was started as one under `name`, and never
-/// returns then. The embedding program calls it first of all in `main`.
+/// Does the work of a byte worker and never returns, in a process that was started as one under
+/// `name`. The embedding program calls it first of all in `main`.
 pub fn enter_worker(name: &str, work: fn(&Job, &mut Files) -> Answer) {
     if std::env::args_os().next().is_some_and(|given| given == name) {
         sys::exit_at_once(match run(work) {
@@ -89,7 +89,7 @@ fn resident() -> io::Result<u64> {
 
 fn confine(job: &Job) -> io::Result<()> {
     give_up_capabilities().map_err(|missing| io::Error::other(missing.to_string()))?;
-    // The filter alone keeps it from every path. Where the kernel has Landlock that does so, too.
+    // The filter alone keeps it from every path. Landlock, if the kernel has it, does so, too.
     let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(ABI::V5))

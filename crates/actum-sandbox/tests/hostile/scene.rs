@@ -37,7 +37,7 @@ pub(crate) struct Facts {
     pub(crate) outside: PathBuf,
     /// The directory that may be written, in which it starts.
     pub(crate) workspace: PathBuf,
-    /// A program that runs as root, where there is one.
+    /// A program that runs as root, if there is one.
     pub(crate) set_id: Option<PathBuf>,
     /// The process that runs the sandbox.
     pub(crate) runner: i32,

@@ -28,7 +28,7 @@ const BURNERS: usize = 10;
 /// Burners that run one after the other: enough to exceed the limit, and short on a loaded machine.
 const BURNERS_IN_TURN: usize = 4;
 
-/// Takes memory and writes to each page, slowly enough to be seen. Gives how much it got.
+/// Takes memory and writes to each page, slowly enough to be seen. Returns how much it got.
 fn take(flags: i32, size: usize) -> usize {
     let mut taken = 0;
     while taken < size {

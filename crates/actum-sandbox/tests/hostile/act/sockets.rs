@@ -57,7 +57,7 @@ pub(crate) fn listen(facts: &Facts) {
     }
 }
 
-/// listen(2) finds a port by itself where there was no bind(2).
+/// listen(2) finds a port by itself if there was no bind(2).
 pub(crate) fn listen_unbound(facts: &Facts) {
     use std::os::fd::FromRawFd;
     // SAFETY: numbers; the descriptor is new and has no other owner.
