@@ -298,7 +298,7 @@ impl Connection<'_> {
             let (done, ended) = channel::<()>();
             let watch = move || {
                 let mut left = deadline.saturating_duration_since(Instant::now());
-                // What begins after an interrupt resets it, so it is repeated.
+                // Work that begins after an interrupt resets it, so it is repeated.
                 while ended.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
                     interrupt.call();
                     left = INTERVAL;
@@ -419,7 +419,7 @@ impl Prepared<'_> {
         state == SUCCESS
     }
 
-    /// Starts it. What it gives is read from the rows.
+    /// Starts it. Its rows are read from the result.
     pub(crate) fn execute(&self) -> Result<Rows<'_>, String> {
         let raw = RawResult {
             deprecated: [0; 3],

@@ -62,7 +62,7 @@ pub enum InstallError {
     },
 }
 
-/// Python for which the package is made. No Python of this version has to be there.
+/// Python that the package is made for. No Python of this version has to be installed.
 const PYTHON: &str = "3.11";
 
 /// Installs the tested library below the home of actum, with pip as a child. `python` is the program that has pip.

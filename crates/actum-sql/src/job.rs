@@ -41,7 +41,7 @@ pub(crate) struct Job {
     pub(crate) parameters: BTreeMap<String, Parameter>,
     /// New file for the rows of the last statement, as Parquet.
     pub(crate) save_results_to: Option<PathBuf>,
-    /// Directory for what does not fit into memory.
+    /// Directory for data that does not fit into memory.
     pub(crate) spill: PathBuf,
     /// Size of that directory, in bytes, at most.
     pub(crate) spill_bytes_max: u64,
@@ -69,7 +69,7 @@ pub enum Report {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Done {
-    /// Version of the library, as it says itself.
+    /// Version of the library, from the library itself.
     pub version: String,
     /// The statements, in their order.
     pub statements: Vec<RanStatement>,
@@ -138,7 +138,7 @@ pub enum Problem {
     OpenTransaction,
     /// The rows of the last statement cannot be saved.
     Result,
-    /// The statements need more memory, or room for what does not fit into it, than a step has.
+    /// The statements need more memory, or room for spilled data, than a step has.
     Resources,
     /// The disk is full.
     DiskFull,

@@ -197,7 +197,7 @@ impl Library {
         };
         let processor = std::env::consts::ARCH;
         let known = PROCESSORS.iter().find(|(_, name)| *name == processor);
-        // What is not known here fails to load, with the loader's message.
+        // A library of an unknown processor fails to load, with the loader's message.
         let Some((own, _)) = known else { return Ok(()) };
         if (class, order, machine) == (ELF_64_BITS, ELF_LITTLE_ENDIAN, *own) {
             return Ok(());

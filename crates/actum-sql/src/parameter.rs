@@ -72,7 +72,7 @@ impl Parameter {
 }
 
 impl Number {
-    /// Reads a number as JSON spells it: exactly where DuckDB can, and else as a double.
+    /// Reads a number as JSON spells it: exactly if DuckDB can, and else as a double.
     pub(crate) fn new(spelling: &str) -> Option<Self> {
         if let Ok(whole) = spelling.parse::<i128>() {
             return Some(i64::try_from(whole).map_or(Self::Large(whole), Self::Small));

@@ -120,7 +120,8 @@ fn lock(connection: &Connection<'_>, job: &Job) -> Result<()> {
     Ok(())
 }
 
-/// Runs the statements of the query one after the other, each bound to what those before it left.
+/// Runs the statements of the query one after the other, each bound to the result of those before
+/// it.
 fn run(connection: &Connection<'_>, job: &Job) -> Result<Vec<RanStatement>> {
     let statements = connection
         .extract(&job.query)
