@@ -75,7 +75,7 @@ pub struct Refused {
     pub status: Status,
     /// Permanent name of the reason.
     pub reason: String,
-    /// Message, which says whether files were changed.
+    /// Message, which states whether files were changed.
     pub message: String,
     /// Hints that the agent can follow.
     pub hints: Vec<String>,

@@ -154,7 +154,7 @@ impl Read {
 /// Reads the arguments of a tool.
 ///
 /// # Errors
-/// What is wrong with them.
+/// Message about the mistake.
 pub(crate) fn read<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, String> {
     serde_json::from_value(Value::Object(arguments)).map_err(|error| error.to_string())
 }

@@ -24,7 +24,7 @@ use crate::seen::Seen;
 use crate::tool::Tool;
 use crate::transport::Frames;
 
-/// Calls that are carried out at once at most; further ones wait.
+/// Limit of the calls that are carried out at the same time; further ones wait.
 const CALLS_MAX: usize = 8;
 /// Interval at which a long call reports its progress.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
