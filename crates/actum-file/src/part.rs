@@ -45,7 +45,7 @@ impl<D: Disk> Task<'_, D> {
         Ok(())
     }
 
-    /// Makes the start of the task; gives the entries that record it.
+    /// Makes the start of the task; returns the entries that record it.
     fn start(&mut self, roots: Vec<TaskRoot>) -> Result<Vec<actum_ledger::NewEntry>, Cause> {
         let work = &self.manifest.work;
         let start = TaskStart {
@@ -267,7 +267,7 @@ pub(crate) struct DestinationPart<'p, 't, D: Disk> {
     pub(crate) root: &'p str,
     pub(crate) path: &'p RelPath,
     pub(crate) file: &'p SourceFile<D>,
-    /// Run of the source, of a move; a copy changes nothing there.
+    /// Run of the source, for a move; a copy changes nothing there.
     pub(crate) source: Option<TaskRoot>,
     pub(crate) attributes: TakenAttributes,
     pub(crate) run: Option<TaskRoot>,

@@ -204,7 +204,7 @@ impl ExecutionResult {
         }
     }
 
-    /// Signs it with the result key; gives the bytes of the envelope.
+    /// Signs it with the result key; returns the bytes of the envelope.
     ///
     /// # Errors
     /// [`SignResultError`]

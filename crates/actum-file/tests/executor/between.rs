@@ -53,7 +53,7 @@ fn a_move_between_base_directories_that_cannot_be_made_changes_neither() {
     assert_eq!(world.fail("4", "FILE_COPY", "a/none", "b/x"), failed("FILE_MISSING"));
 }
 
-/// FE-6, FE-8: the source decides. What was published at the destination is undone.
+/// FE-6, FE-8: the source decides. The published destination is undone.
 #[test]
 fn a_move_whose_source_is_not_removed_is_undone_at_its_destination() {
     let world = World::new();
@@ -62,7 +62,7 @@ fn a_move_whose_source_is_not_removed_is_undone_at_its_destination() {
         reason: "LEASE_EXPIRED",
         message: "expired".to_owned(),
     };
-    // Asked when the request comes in, before the destination, with the destination, and after it.
+    // Called when the request comes in, before the destination, with the destination, and after it.
     *world.lease.answers.borrow_mut() = vec![Err(expired), Ok(()), Ok(()), Ok(())];
     let failed = world.fail("t", "FILE_MOVE", "a/f", "b/g");
     assert_eq!(failed.0, ErrorCode::LeaseExpired);
