@@ -1,6 +1,8 @@
-//! The clients, and what each sends to a hook: names of events, of tools, and of their fields.
+//! Clients, and the input that each sends to a hook: names of events, of tools, and of their
+//! fields.
 //!
-//! The facts are from experiments with Claude Code 2.1, Codex 0.169, opencode 1.18, Gemini CLI 0.61 and Qwen Code 0.24.
+//! The facts are from experiments with Claude Code 2.1, Codex 0.169, opencode 1.18, Gemini CLI 0.61
+//! and Qwen Code 0.24.
 
 use std::str::FromStr;
 
@@ -63,7 +65,7 @@ pub(crate) enum Tool {
     },
     /// A patch in the format of Codex.
     Patch { text: &'static str },
-    /// One file; how it changes is not said in a form that can be computed.
+    /// One file; its change has no form that can be computed.
     Opaque { path: &'static str },
 }
 

@@ -120,7 +120,7 @@ pub fn resolve_links(path: &Path) -> Option<PathBuf> {
         let real = real_path(&path);
         let is_link = |part: &&Path| part.symlink_metadata().is_ok_and(|found| found.is_symlink());
         let Some(link) = real.ancestors().find(is_link) else {
-            // What does not exist goes up by its text, as there is nothing behind it.
+            // A missing directory goes up by its text, as there is nothing behind it.
             return Some(without_parents(&real));
         };
         let target = std::fs::read_link(link).ok()?;
@@ -319,7 +319,7 @@ fn locate_patch(
         }
     }
     let reading = Reading { format: Some(Format::CodexPatch), ..Reading::default() };
-    // What actum cannot place the client may: it places hunks more loosely.
+    // The client may place a hunk that actum cannot: it places hunks more loosely.
     located.operations = parse(&from_root, &reading).ok().filter(|_| located.outside.is_empty());
     Ok(located)
 }
@@ -387,7 +387,8 @@ mod tests {
         std::fs::remove_dir_all(&directory).unwrap();
     }
 
-    /// Issue 27: a header of a patch is seen however its client spells it, and what may be one is refused.
+    /// Issue 27: a header of a patch is seen in each spelling of its client, and a possible one is
+    /// refused.
     #[test]
     fn headers_of_patches_are_seen_in_each_spelling() {
         let spellings = [

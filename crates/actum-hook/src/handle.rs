@@ -269,7 +269,7 @@ impl<D: Disk> Observer<D> for TakeSnapshot {
     }
 }
 
-/// Notes the id that a plan has where gates refuse it, and the files that they judge.
+/// Notes the id that a plan gets when gates refuse it, and the files that they judge.
 #[derive(Default)]
 struct NotePlan {
     plan: Option<RunId>,

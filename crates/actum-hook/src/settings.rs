@@ -34,7 +34,7 @@ pub enum Entries {
 /// The hook, as an entry of settings calls it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hook {
-    /// Path of actum, or its name alone where `PATH` leads to it.
+    /// Path of actum, or its name alone if `PATH` leads to it.
     pub program: PathBuf,
     /// True if commands of the client's shell are refused (`actum hook --strict`).
     pub is_strict: bool,

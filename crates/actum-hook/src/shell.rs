@@ -324,7 +324,7 @@ impl ShellCommand {
         if !SHELLS.contains(&name_of(program.as_deref()?)) {
             return None;
         }
-        // What follows the first operand is for the script.
+        // Words behind the first operand are for the script.
         let mut at = 0;
         loop {
             let word = arguments.get(at)?.as_deref()?;

@@ -281,7 +281,7 @@ impl Reader {
             Role::Output if is_stream && !is_quoted => {}
             Role::Output => self.command.outputs.push(known.filter(|_| !is_unknown)),
             Role::Input => {}
-            // An end that is not known is not found, and reading stops there.
+            // An unknown end is not found, and reading stops there.
             Role::EndOfText(without_tabs) => self.texts.push((end, without_tabs)),
         }
     }
