@@ -82,8 +82,8 @@ fn in_release(root: &Path) -> Outcome {
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Builds the binary `actum`, which comes to lie beside this one. A failure takes only the whole
-/// process out of the comparison.
+/// Builds the binary `actum`, beside this one. A failure takes only the whole process out of the
+/// comparison.
 fn build_actum(root: &Path) -> Result<PathBuf, String> {
     let arguments = ["build", "--quiet", "--release", "--package", "actum-cli"];
     let status = cargo(root).args(arguments).status();

@@ -222,7 +222,7 @@ fn findings(
     })
 }
 
-/// The change between two trees, and what git makes of it.
+/// Returns the change between two trees, and the diffs of git.
 fn material(old: Tree, new: Tree, place: &Path) -> Result<Material, Failure> {
     let directory = place.join("repository");
     fresh(&directory)?;
@@ -249,7 +249,8 @@ fn git_apply(material: &Material, diff: &[u8], place: &Path) -> Result<Duration,
     Ok(time)
 }
 
-/// A full run without one of them would prove less than it says.
+/// Returns the kinds of files that a full run lacks: without one it would prove less than it
+/// claims.
 fn missing_kinds(counts: &Counts) -> Vec<String> {
     let kinds = counts.kinds().into_iter().filter(|(_, count)| *count == 0);
     kinds.map(|(kind, _)| format!("no package has a changed file that is {kind}")).collect()

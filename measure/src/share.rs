@@ -61,7 +61,7 @@ struct Row {
     left_out: usize,
 }
 
-/// Origin of a history, which decides what its share says.
+/// Origin of a history, which decides the meaning of its share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// All commits of a repository without merges.

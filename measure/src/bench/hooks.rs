@@ -1,4 +1,4 @@
-//! `cargo xtask bench hooks`: what actum adds to a client of an agent. Hooks as whole processes
+//! `cargo xtask bench hooks`: cost of actum for a client of an agent. Hooks as whole processes
 //! beside `true`, `git status` and a plain write; calls of the MCP server beside an empty one.
 
 mod page;

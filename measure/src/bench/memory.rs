@@ -52,7 +52,7 @@ pub(super) fn measure(grounds: &Grounds, directory: &Path, home: &Path) -> Vec<P
     ]
 }
 
-/// Writes a file of 1 GB; gives a change to one line in its middle.
+/// Writes a file of 1 GB; returns a change to one line in its middle.
 fn put_large(workspace: &Path) -> Result<ChangeSet, Failure> {
     const PATH: &str = "large.txt";
     let stock = Stock::of_one_large_file();

@@ -1,4 +1,5 @@
-//! `cargo xtask bench tasks`: task plans beside `git`, interleaved in one run; and what of them has a bar of its own.
+//! `cargo xtask bench tasks`: task plans beside `git`, interleaved in one run; and parts of them
+//! with a bar of their own.
 
 mod edit;
 mod memory;

@@ -1,4 +1,4 @@
-//! The rounds on one file system: work, lose power, come back, compare.
+//! Rounds on one file system: work, lose power, recover, compare.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -34,7 +34,7 @@ const ROUNDS_ON_ONE_IMAGE: u64 = 4;
 /// Images that are kept for a closer look.
 const KEPT_MAX: usize = 3;
 
-/// Actum must come through every round.
+/// Runs the rounds of actum, which must come through every one.
 pub(super) fn actum(
     grounds: &Grounds,
     file_system: FileSystem,
@@ -60,7 +60,7 @@ pub(super) fn actum(
             place = Some(here);
             continue;
         }
-        // What is wrong now would be wrong in every round that follows on the same image.
+        // A present violation would repeat in every round that follows on the same image.
         tally.report(&violations, round, &choices, &here.mounted)?;
         here.mounted.close()?;
     }
@@ -70,7 +70,7 @@ pub(super) fn actum(
     Ok(tally)
 }
 
-/// The control must lose something, or losses are not seen.
+/// Runs the rounds of the control, which must lose something, or losses are not seen.
 pub(super) fn control(
     grounds: &Grounds,
     file_system: FileSystem,

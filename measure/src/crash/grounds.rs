@@ -214,7 +214,7 @@ impl Mounted<'_> {
         self.mount()
     }
 
-    /// Keeps the image of the last cut for a closer look; gives its path.
+    /// Keeps the image of the last cut for a closer look; returns its path.
     pub(super) fn keep_image(&self, name: &str) -> Result<PathBuf, Failure> {
         let kept = self
             .grounds

@@ -80,7 +80,7 @@ impl RunningWorker {
                 }
             }
         }
-        // Death by our kill has no exit code; a panic has one and says nothing to us.
+        // Death by our kill has no exit code; a panic has one and sends no message.
         if ended.code().is_some() && !has_complained {
             violations.push(format!("the worker ended by itself ({ended})"));
         }

@@ -1,5 +1,5 @@
-//! The process that loses its power: takes one step of the plan after the other and says on
-//! standard output which are done.
+//! Process that loses its power: takes one step of the plan after the other and prints finished
+//! steps on standard output.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -77,7 +77,8 @@ fn with_actum(job: &Job) -> Result<(), Failure> {
     }
 }
 
-/// The control: what many programs do, each file whole or not at all, and no file synced.
+/// Writes as the control does, and as many programs do: each file whole or not at all, and no file
+/// synced.
 fn write_plain(job: &Job) -> Result<(), Failure> {
     let mut plan = Plan::new(job.seed);
     say(&Word::At(0))?;

@@ -60,7 +60,7 @@ pub(super) fn derive(extract: &Extract, overlay: &Overlay) -> Result<Derived, De
     Ok(Derived { version, aliases, region_scripts, banned, languages })
 }
 
-/// Words of one language, or `None` where neither CLDR nor the overlay has usable ones.
+/// Words of one language, or `None` if neither CLDR nor the overlay has usable ones.
 fn words(
     extract: &Extract,
     text: &str,

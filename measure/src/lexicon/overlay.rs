@@ -1,4 +1,4 @@
-//! Reviewed overlay: changes to what CLDR says, each with its reason.
+//! Reviewed overlay: changes to the data of CLDR, each with its reason.
 
 use std::collections::BTreeMap;
 

@@ -110,8 +110,8 @@ impl Cache {
     }
 }
 
-/// Lets cargo resolve a project that needs this version and nothing else, and copies the crate
-/// from where cargo has unpacked it.
+/// Lets cargo resolve a project that needs this version and nothing else, and copies the crate that
+/// cargo has unpacked.
 fn unpacked_crate(work: &Path, name: &str, version: &str) -> Result<PathBuf, Failure> {
     std::fs::write(work.join("Cargo.toml"), manifest(name, version))?;
     std::fs::write(work.join("lib.rs"), "")?;

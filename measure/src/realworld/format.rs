@@ -96,7 +96,7 @@ pub(super) mod testing {
     use super::super::git::Moved;
     use super::*;
 
-    /// The change between two trees, without what git says of it.
+    /// Returns the change between two trees, without the diffs of git.
     pub(in super::super) fn material(
         old: &[(&str, &[u8], u32)],
         new: &[(&str, &[u8], u32)],

@@ -141,7 +141,8 @@ fn ask(
     Ok(cases)
 }
 
-/// Runs an update as a task, copies the database that it leaves, and takes the task back in one of three ways.
+/// Runs an update as a task, copies the resulting database, and undoes the task in one of three
+/// ways.
 fn change(
     workspace: &Workspace<'_>,
     (number, update): (usize, &Step),

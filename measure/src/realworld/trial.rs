@@ -88,7 +88,7 @@ fn there_and_back(
     Ok(time)
 }
 
-/// Waits for the lock: what another thread forks shares it until it executes its program.
+/// Waits for the lock: a process that another thread forks shares it until it executes its program.
 pub(super) fn waiting() -> RunOptions {
     RunOptions { wait: true, ..RunOptions::default() }
 }

@@ -62,7 +62,7 @@ impl Debian {
         command
     }
 
-    /// The commits among the patches of a source package. What was unpacked before is kept.
+    /// Returns the commits among the patches of a source package. Earlier unpacked files are kept.
     pub(super) fn patches(&self, name: &str) -> Result<History, Failure> {
         let place = self.directory.join("patches").join(name);
         let (repository, commits) = (place.join("repository"), place.join("commits"));

@@ -84,7 +84,7 @@ fn shown(command: &Command) -> String {
     format!("`{}`", words.collect::<Vec<_>>().join(" "))
 }
 
-/// Processes that are run one after the other, the same ones each time; what differs is the diff.
+/// Processes that are run one after the other, the same ones each time; only the diff differs.
 pub(super) struct Processes {
     apply: Vec<Command>,
     revert: Vec<Command>,

@@ -51,7 +51,7 @@ pub(super) fn measure(directory: &Path, rounds: usize) -> Result<Rate, Failure> 
             Contestant::new("verifying", || {
                 let view = open()?;
                 time(|| {
-                    // What signs is measured elsewhere; here a checkpoint covers all receipts.
+                    // Signatures are measured elsewhere; here a checkpoint covers all receipts.
                     let mut checks = Checks {
                         note: &mut |_| Ok(()),
                         entry: &mut |_, _| Ok(()),

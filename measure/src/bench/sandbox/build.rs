@@ -43,7 +43,7 @@ pub(super) fn contest(home: &Path, rounds: usize) -> Result<Contest, Failure> {
     })
 }
 
-/// A crate, and what builds it.
+/// A crate, and the means to build it.
 pub(super) struct Site {
     pub(super) place: PathBuf,
     pub(super) sysroot: PathBuf,
