@@ -1,9 +1,9 @@
 //! `cargo xtask fuzz`: looks for inputs that break a rule, each target for a while.
 //!
-//! libFuzzer makes the inputs up and is led by coverage; what each target holds is in
-//! `actum-testkit`. It starts from `fuzz/corpus` and gathers what reaches new code in `fuzz/grown`.
-//! Inputs that break something are kept in `fuzz/artifacts`; they belong into `fuzz/corpus`, which the
-//! tests run again.
+//! libFuzzer makes the inputs up and is led by coverage; the rules of each target are in
+//! `actum-testkit`. It starts from `fuzz/corpus` and gathers inputs that reach new code in
+//! `fuzz/grown`. Inputs that break a rule are kept in `fuzz/artifacts`; they belong into
+//! `fuzz/corpus`, which the tests run again.
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};

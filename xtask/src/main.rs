@@ -1,7 +1,7 @@
 //! `cargo xtask`: the project's own tools, one file for each subcommand.
 //!
-//! It builds in seconds. What works with the engine itself is in the package `actum-measure`, which is built when it is
-//! asked for.
+//! It builds in seconds. Subcommands that work with the engine itself are in the package
+//! `actum-measure`, which is built on demand.
 
 mod artifacts;
 mod clients;

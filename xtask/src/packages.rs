@@ -30,14 +30,14 @@ enum Brings {
 use Brings::{Program, PythonModule};
 
 const PACKAGES: &[Package] = &[
-    // What a user would pick instead of actum, and so what results are compared with.
+    // Alternatives to actum, with which results are compared.
     Package {
         name: "git",
         brings: Program("git"),
         needed_by: &["test", "bench", "crash", "realworld", "share"],
     },
     Package { name: "patch", brings: Program("patch"), needed_by: &["test", "bench"] },
-    // What people verify with, run in the sandbox.
+    // Tools that users verify with, run in the sandbox.
     Package { name: "nodejs", brings: Program("node"), needed_by: &["test", "clients"] },
     Package { name: "python3", brings: Program("python3"), needed_by: &["test", "clients"] },
     // Fetches the library of DuckDB.
@@ -48,7 +48,7 @@ const PACKAGES: &[Package] = &[
         brings: PythonModule("cryptography"),
         needed_by: &["test"],
     },
-    // What keys under a passphrase are read and written with elsewhere.
+    // Another reader and writer of keys under a passphrase.
     Package { name: "openssl", brings: Program("openssl"), needed_by: &["test"] },
     Package {
         name: "make",
@@ -64,7 +64,7 @@ const PACKAGES: &[Package] = &[
     },
     // Its shell and tools run the rollback script, as on small systems.
     Package { name: "busybox-static", brings: Program("busybox"), needed_by: &["test"] },
-    // What a user would pick instead of the sandbox.
+    // Alternative to the sandbox.
     Package { name: "bubblewrap", brings: Program("bwrap"), needed_by: &["bench sandbox"] },
     // Published packages; nothing in them is run.
     Package {
@@ -107,7 +107,7 @@ pub enum PackageError {
     /// `apt-get` could not be started.
     #[error("starting `apt-get` to install `{names}`: {source}", names = names(packages))]
     Start { packages: Vec<&'static Package>, source: io::Error },
-    /// `apt-get` ran and the programs are still not there.
+    /// `apt-get` ran and the programs are still missing.
     #[error(
         "`apt-get install {names}` did not bring {list}; its messages are above",
         names = names(.0), list = programs(.0)

@@ -76,7 +76,7 @@ fn findings(root: &Path) -> Result<Vec<Finding>, Box<dyn Error>> {
     let mut findings = arrows::check(root)?;
     findings.extend(CHECKS.iter().flat_map(|check| check(&tree)));
     findings.extend(prose::findings(&tree)?);
-    // Stable: a check lists what it finds in one place in its own order.
+    // Stable: a check lists its findings in one place in its own order.
     findings.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
     Ok(findings)
 }

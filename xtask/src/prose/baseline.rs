@@ -1,4 +1,5 @@
-//! The offences that the tree had when a rule came, counted for each file and rule. They only become fewer.
+//! Baseline: the offences from before a rule, counted for each file and rule. They only become
+//! fewer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

@@ -31,7 +31,7 @@ pub(super) enum PatternError {
     TooMany,
 }
 
-/// A character of a pattern that has no meaning there.
+/// A character that is not allowed at its position in a pattern.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Sign(char);
 

@@ -1,4 +1,4 @@
-//! One rule on the language: reads its file, and finds what breaks it.
+//! One rule on the language: reads its file, and finds offences.
 
 use std::collections::{BTreeMap, HashMap};
 

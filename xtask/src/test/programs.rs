@@ -234,7 +234,7 @@ mod tests {
         };
         let mut tally = Tally::default();
         let mut report = Report { tally: &mut tally, failures: Vec::new() };
-        // The run that contains this test would count what is printed.
+        // The run that contains this test would count printed lines.
         let mut out = Vec::new();
         let failed = "test a::b ... FAILED\n\nfailures:\n\n---- a::b stdout ----\nit broke\n\nfailures:\n    a::b\n\n\
             test result: FAILED. 4 passed; 1 failed; 0 ignored;\n";
