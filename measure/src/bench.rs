@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: actum beside what a user would pick instead, interleaved in one run.
+//! `cargo xtask bench`: actum beside alternatives, interleaved in one run.
 
 mod agent;
 mod contest;
@@ -71,7 +71,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     finish(root, PAGE, &page::render(&results), options)
 }
 
-/// Without optimisation nothing would be worth measuring, so the same call is made again with it.
+/// Starts this program again with optimisation, without which nothing would be worth measuring.
 fn in_release(root: &Path) -> Outcome {
     eprintln!("building with optimisation");
     let status = cargo(root)
@@ -82,8 +82,8 @@ fn in_release(root: &Path) -> Outcome {
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Builds the binary `actum`, which comes to lie beside this one. A failure takes only the whole
-/// process out of the comparison.
+/// Builds the binary `actum`, beside this one. A failure takes only the whole process out of the
+/// comparison.
 fn build_actum(root: &Path) -> Result<PathBuf, String> {
     let arguments = ["build", "--quiet", "--release", "--package", "actum-cli"];
     let status = cargo(root).args(arguments).status();
@@ -97,8 +97,9 @@ fn build_actum(root: &Path) -> Result<PathBuf, String> {
     if actum.is_file() { Ok(actum) } else { Err("`actum` was built elsewhere".to_owned()) }
 }
 
-/// As root, we and all whom we start go before other processes, so that less of their noise is in
-/// the times. Elsewhere the times are noisier, which the ratios can bear.
+/// Raises the priority of this process and its children over other processes, if it is root, so
+/// that less of their noise is in the times. Elsewhere the times are noisier, which the ratios can
+/// bear.
 fn take_precedence() {
     const NICE: i32 = -15;
     if packages::is_root()
@@ -111,14 +112,14 @@ fn take_precedence() {
 /// The variable that holds the home directory that the password database names.
 const HOME: &str = "ACTUM_BENCH_HOME";
 
-/// Configuration in the home directory that the system knows, where all of an operator's policy counts. Missing until this
-/// program was started again by [`at_known_home`].
+/// Configuration in the home directory that the system knows, where all of an operator's policy
+/// counts. Missing until this program was started again by [`at_known_home`].
 fn known_configuration() -> Option<PathBuf> {
     std::env::var_os(HOME).map(|home| Path::new(&home).join(".config"))
 }
 
-/// Starts this program again where the system knows a home directory with no configuration, since what an operator lets
-/// programs do counts in no other.
+/// Starts this program again with a home directory that the system knows and that has no
+/// configuration: only there do an operator's permissions for programs count.
 fn at_known_home() -> Outcome {
     let home = std::env::temp_dir().join(format!("actum-bench-home-{}", std::process::id()));
     std::fs::create_dir_all(&home)?;

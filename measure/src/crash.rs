@@ -47,8 +47,9 @@ pub(crate) fn run(options: &Options) -> Outcome {
     Ok(if refusals.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Replaces this process by one with a mount namespace of its own (unshare(1)), or returns why it cannot. In a shared namespace
-/// another process can copy the mounts; then a file system is still mounted after its power cut, which looks like a loss.
+/// Replaces this process by one with a mount namespace of its own (unshare(1)), or returns why it
+/// cannot. In a shared namespace another process can copy the mounts; then a file system is still
+/// mounted after its power cut, which looks like a loss.
 fn start_with_own_mounts() -> String {
     let failed =
         |error| format!("making a mount namespace with unshare(1): {error}; nothing was mounted");
@@ -90,7 +91,7 @@ fn crash(options: &Options) -> Result<Vec<Tally>, Failure> {
     Ok(tallies)
 }
 
-/// Why the outcome is not as it must be.
+/// Reason why the outcome is not as it must be.
 fn refusal(tally: &Tally) -> Option<String> {
     let slug = name(&tally.file_system);
     match (tally.writer, tally.violations) {

@@ -66,7 +66,7 @@ fn lexicon(root: &Path) -> Result<String, Box<dyn Error>> {
     Ok(write(&derived))
 }
 
-/// Words of all languages, and what the lookup of a tag needs.
+/// Words of all languages, and the data for the lookup of a tag.
 struct Derived {
     version: String,
     aliases: BTreeMap<String, String>,

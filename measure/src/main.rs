@@ -1,4 +1,4 @@
-//! What `cargo xtask` measures and tries out with the engine itself, one file for each subcommand.
+//! Measurements and trials with the engine itself, one file for each subcommand of `cargo xtask`.
 
 mod bench;
 mod crash;
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use xtask::{Outcome, cargo, packages, root};
 
-/// What works with the engine itself
+/// Measure and try out the engine itself
 #[derive(Parser)]
 #[command(name = "actum-measure", bin_name = "cargo xtask")]
 struct CommandLine {
@@ -23,17 +23,17 @@ struct CommandLine {
 #[derive(clap::Subcommand)]
 enum Work {
     Bench(bench::Options),
-    /// What `bench ledger` starts to watch it from outside
+    /// Append for `bench ledger`, which watches this process from outside
     #[command(hide = true)]
     BenchAppender(bench::Appender),
-    /// What `bench` starts to watch it from outside
+    /// Work for `bench`, which watches this process from outside
     #[command(hide = true)]
     BenchChild(bench::Child),
-    /// What `bench sandbox` starts to measure as another user
+    /// Start commands for `bench sandbox` as another user
     #[command(hide = true)]
     BenchStarter(bench::Starter),
     Crash(crash::Options),
-    /// What `crash` starts to take its power
+    /// Write for `crash`, which cuts the power of this process
     #[command(hide = true)]
     CrashWorker(crash::Job),
     Lexicon(lexicon::Options),

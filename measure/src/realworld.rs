@@ -1,5 +1,5 @@
-//! `cargo xtask realworld`: what was really published, from one version to the next, as a change
-//! that actum applies, takes back and applies again; and real queries and builds as task plans.
+//! `cargo xtask realworld`: published versions, from one to the next, as a change that actum
+//! applies, undoes and applies again; and real queries and builds as task plans.
 
 mod catalogue;
 mod change;
@@ -110,7 +110,7 @@ fn run_packages(
     Ok(problems)
 }
 
-/// Nobody else may use the scratch directory.
+/// Locks the scratch directory, which no other process may use.
 pub(crate) fn lock(directory: &Path) -> Result<File, Failure> {
     let lock = File::create(directory.join("lock"))?;
     match lock.try_lock() {
@@ -120,7 +120,7 @@ pub(crate) fn lock(directory: &Path) -> Result<File, Failure> {
     }
 }
 
-/// What is tried of a tree besides the change to the next.
+/// Trials of a tree besides the change to the next.
 #[derive(Default)]
 struct Extra {
     structured: structured::Tried,
@@ -175,7 +175,7 @@ fn rows(
     Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
-/// Locks; who panicked with the lock has ended the whole.
+/// Locks; a panic under the lock has ended the whole program.
 fn lock_in<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -222,7 +222,7 @@ fn findings(
     })
 }
 
-/// The change between two trees, and what git makes of it.
+/// Returns the change between two trees, and the diffs of git.
 fn material(old: Tree, new: Tree, place: &Path) -> Result<Material, Failure> {
     let directory = place.join("repository");
     fresh(&directory)?;
@@ -237,7 +237,7 @@ fn material(old: Tree, new: Tree, place: &Path) -> Result<Material, Failure> {
     })
 }
 
-/// How long git takes to make the new tree of the old one.
+/// Time that git takes to make the new tree of the old one.
 fn git_apply(material: &Material, diff: &[u8], place: &Path) -> Result<Duration, Failure> {
     let directory: PathBuf = place.join("git");
     fresh(&directory)?;
@@ -249,7 +249,8 @@ fn git_apply(material: &Material, diff: &[u8], place: &Path) -> Result<Duration,
     Ok(time)
 }
 
-/// A full run without one of them would prove less than it says.
+/// Returns the kinds of files that a full run lacks: without one it would prove less than it
+/// claims.
 fn missing_kinds(counts: &Counts) -> Vec<String> {
     let kinds = counts.kinds().into_iter().filter(|(_, count)| *count == 0);
     kinds.map(|(kind, _)| format!("no package has a changed file that is {kind}")).collect()

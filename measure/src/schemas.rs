@@ -40,7 +40,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     Ok(if is_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The files that are not as the types say, each with its text as it should be.
+/// Returns the files that differ from the types, each with its right text.
 fn changed(directory: &Path) -> Result<Vec<(String, String)>, Box<dyn Error>> {
     let mut changed = Vec::new();
     let task = actum_task::schemas().into_iter().chain(report::schemas());

@@ -23,12 +23,12 @@ use rules::Rule;
 
 type Failure = Box<dyn Error>;
 
-/// How many commits of real histories would ask for approval, or be denied
+/// Count the commits of real histories that would ask for approval, or be denied
 ///
-/// Judges the change of each commit without merges, with its content, by the library of the gates under the
-/// built-in policy: nobody wrote a policy, and nobody approved anything. Files that git itself moves are
-/// renames. Symbolic links and submodules, which actum does not change, are left out. Nothing of a repository
-/// is ever run.
+/// Judges the change of each commit without merges, with its content, by the library of the gates
+/// under the built-in policy, without any written policy or approval. Files that git itself moves
+/// are renames. Symbolic links and submodules, which actum does not change, are left out. Nothing
+/// of a repository is ever run.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Git repositories; this one, if nothing is named
@@ -47,7 +47,7 @@ struct Judged {
     verdicts: [Verdict; PROFILES.len()],
     /// Rules that hold it back under the default profile, each once.
     rules: Vec<Rule>,
-    /// What the gates say that hold it back under the default profile.
+    /// Grounds of the gates that hold it back under the default profile.
     grounds: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ struct Row {
     left_out: usize,
 }
 
-/// Origin of a history, which decides what its share says.
+/// Origin of a history, which decides the meaning of its share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// All commits of a repository without merges.
@@ -141,7 +141,7 @@ fn judge(commit: &Commit, policies: &[(Policy, Digest); PROFILES.len()]) -> Judg
         .map(|(policy, digest)| decide(&Bundle::new(*digest, case.clone()), policy, &NoAccess));
     let verdicts = decisions.each_ref().map(|decision| decision.verdict);
     let [default, ..] = decisions;
-    // The gate of approval repeats what the verdict says.
+    // The gate of approval only repeats the verdict.
     let is_held =
         |gate: &&GateDecision| gate.verdict != Verdict::Allow && gate.gate != GateName::Approval;
     let held: Vec<&GateDecision> = default.gates.iter().filter(is_held).collect();

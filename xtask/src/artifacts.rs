@@ -1,4 +1,4 @@
-//! What cargo says that it built (`cargo build --message-format json`).
+//! Artifacts that cargo reports (`cargo build --message-format json`).
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -27,8 +27,9 @@ pub(crate) struct Target {
     pub(crate) name: String,
 }
 
-/// Builds a program with the features that it has in the whole workspace, as the tests have it: with those of its package alone,
-/// most dependencies would be built once more. `None` if it does not compile, which cargo has reported.
+/// Builds a program with the features that it has in the whole workspace, as the tests have it.
+/// With those of its package alone, most dependencies would be built once more. `None` if it does
+/// not compile, which cargo has reported.
 pub(crate) fn build_program(
     root: &Path,
     name: &str,

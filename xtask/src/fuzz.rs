@@ -1,27 +1,27 @@
 //! `cargo xtask fuzz`: looks for inputs that break a rule, each target for a while.
 //!
-//! libFuzzer makes the inputs up and is led by coverage; what each target holds is in
-//! `actum-testkit`. It starts from `fuzz/corpus` and gathers what reaches new code in `fuzz/grown`.
-//! Inputs that break something are kept in `fuzz/artifacts`; they belong into `fuzz/corpus`, which the
-//! tests run again.
+//! libFuzzer makes the inputs up and is led by coverage; the rules of each target are in
+//! `actum-testkit`. It starts from `fuzz/corpus` and gathers inputs that reach new code in
+//! `fuzz/grown`. Inputs that break a rule are kept in `fuzz/artifacts`; they belong into
+//! `fuzz/corpus`, which the tests run again.
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use crate::{Outcome, cargo};
 
-/// The version of `cargo-fuzz` that is installed where there is none.
+/// Version of `cargo-fuzz` that is installed if it is missing.
 const CARGO_FUZZ: &str = "0.13.2";
 /// The largest input that is made up, in bytes.
 const INPUT_BYTES_MAX: u32 = 4096;
-/// How long one input may take, in seconds, and how much memory, in MiB.
+/// Limits of one input: time in seconds, and memory in MiB.
 const INPUT_SECONDS_MAX: u32 = 20;
 const INPUT_MEMORY_MAX: u32 = 2048;
 
-/// Inputs that break a rule, each target for a while
+/// Look for inputs that break a rule, each target for a while
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// How long each target runs
+    /// Minutes for each target
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1440))]
     minutes: u64,
     /// This target alone
@@ -29,14 +29,14 @@ pub(crate) struct Options {
     target: Option<String>,
 }
 
-/// How the fuzzing of one target ended.
+/// Result of the fuzzing of one target.
 struct Row {
     target: String,
     executions: Option<u64>,
     found: Found,
 }
 
-/// Whether a rule was broken.
+/// Findings of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
     Nothing,
@@ -127,7 +127,7 @@ fn fuzz(root: &Path, target: String, minutes: u64) -> Result<Row, std::io::Error
     Ok(Row { target, executions: executions(&told), found })
 }
 
-/// How many inputs of a target are kept that broke a rule.
+/// Number of kept inputs of a target that broke a rule.
 fn kept(root: &Path, target: &str) -> Result<usize, std::io::Error> {
     match std::fs::read_dir(root.join("fuzz/artifacts").join(target)) {
         Ok(entries) => Ok(entries.count()),

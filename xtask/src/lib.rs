@@ -1,4 +1,5 @@
-//! What the project's own tools share: where the repository is, cargo, and the packages that they need.
+//! Shared parts of the project's own tools: the path of the repository, cargo, and the packages
+//! that they need.
 
 pub mod packages;
 
@@ -6,8 +7,8 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// How a subcommand ended. An error is work that could not be done; a subcommand that did its work and found something says
-/// so itself.
+/// Result of a subcommand. An error is work that could not be done; a subcommand that did its work
+/// and found something reports that itself.
 pub type Outcome = Result<ExitCode, Box<dyn Error>>;
 
 /// The root of the repository.
@@ -25,7 +26,7 @@ pub fn cargo(directory: &Path) -> Command {
     command
 }
 
-/// Runs the command line of a tool, and tells an error under its name.
+/// Runs the command line of a tool, and prints an error under its name.
 pub fn run(tool: &str, outcome: Outcome) -> ExitCode {
     outcome.unwrap_or_else(|error| {
         eprintln!("{tool}: {error}");

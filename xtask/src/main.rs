@@ -1,7 +1,7 @@
 //! `cargo xtask`: the project's own tools, one file for each subcommand.
 //!
-//! It builds in seconds. What works with the engine itself is in the package `actum-measure`, which is built when it is
-//! asked for.
+//! It builds in seconds. Subcommands that work with the engine itself are in the package
+//! `actum-measure`, which is built on demand.
 
 mod artifacts;
 mod clients;
@@ -28,32 +28,32 @@ struct CommandLine {
 
 #[derive(clap::Subcommand)]
 enum Work {
-    /// Speed, beside what a user would take instead
+    /// Measure speed beside alternatives
     #[command(disable_help_flag = true)]
     Bench(Arguments),
-    /// Real clients of agents against a mock model: hooks, `protect` and MCP
+    /// Run real clients of agents against a mock model: hooks, `protect` and MCP
     #[command(disable_help_flag = true)]
     Clients(Arguments),
-    /// Power cuts on real file systems
+    /// Cut the power on real file systems
     #[command(disable_help_flag = true)]
     Crash(Arguments),
     Fuzz(fuzz::Options),
-    /// The confirmation lexicon, derived anew or compared
+    /// Derive or compare the confirmation lexicon
     #[command(disable_help_flag = true)]
     Lexicon(Arguments),
     Prose(prose::Options),
-    /// What was really published, applied and undone
+    /// Apply and undo published changes
     #[command(disable_help_flag = true)]
     Realworld(Arguments),
-    /// The published JSON Schemas, written anew or compared
+    /// Write or compare the published JSON Schemas
     #[command(disable_help_flag = true)]
     Schemas(Arguments),
-    /// How many commits of a history would ask for approval
+    /// Count the commits of a history that would ask for approval
     #[command(disable_help_flag = true)]
     Share(Arguments),
-    /// All tests: format, lints, tidy, doc-tests, tests
+    /// Run all tests: format, lints, tidy, doc-tests, tests
     Test,
-    /// House rules: crate arrows, files, fences, conformance table, language
+    /// Check the house rules: crate arrows, files, fences, conformance table, language
     Tidy,
 }
 

@@ -6,23 +6,23 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// What is needed and is not part of the Rust toolchain.
+/// Package that is needed and is not part of the Rust toolchain.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Package {
     /// Its Debian package.
     name: &'static str,
-    /// What it brings.
+    /// Part of it that is needed.
     brings: Brings,
     /// The subcommands that call it. What one of them calls only as root is a need of its own.
     needed_by: &'static [&'static str],
 }
 
-/// What a package is needed for.
+/// Need for a package.
 #[derive(Debug, PartialEq, Eq)]
 enum Brings {
     /// A program in the path.
     Program(&'static str),
-    /// A module that one of the Pythons in the path can import: the first of them may be another
+    /// A module that one of the Pythons in the path can import. The first of them may be another
     /// than the one of the system, whose packages are not its own.
     PythonModule(&'static str),
 }
@@ -30,14 +30,14 @@ enum Brings {
 use Brings::{Program, PythonModule};
 
 const PACKAGES: &[Package] = &[
-    // What a user would pick instead of actum, and so what results are compared with.
+    // Alternatives to actum, with which results are compared.
     Package {
         name: "git",
         brings: Program("git"),
         needed_by: &["test", "bench", "crash", "realworld", "share"],
     },
     Package { name: "patch", brings: Program("patch"), needed_by: &["test", "bench"] },
-    // What people verify with, run in the sandbox.
+    // Tools that users verify with, run in the sandbox.
     Package { name: "nodejs", brings: Program("node"), needed_by: &["test", "clients"] },
     Package { name: "python3", brings: Program("python3"), needed_by: &["test", "clients"] },
     // Fetches the library of DuckDB.
@@ -48,7 +48,7 @@ const PACKAGES: &[Package] = &[
         brings: PythonModule("cryptography"),
         needed_by: &["test"],
     },
-    // What keys under a passphrase are read and written with elsewhere.
+    // Another reader and writer of keys under a passphrase.
     Package { name: "openssl", brings: Program("openssl"), needed_by: &["test"] },
     Package {
         name: "make",
@@ -64,7 +64,7 @@ const PACKAGES: &[Package] = &[
     },
     // Its shell and tools run the rollback script, as on small systems.
     Package { name: "busybox-static", brings: Program("busybox"), needed_by: &["test"] },
-    // What a user would pick instead of the sandbox.
+    // Alternative to the sandbox.
     Package { name: "bubblewrap", brings: Program("bwrap"), needed_by: &["bench sandbox"] },
     // Published packages; nothing in them is run.
     Package {
@@ -94,7 +94,7 @@ const PACKAGES: &[Package] = &[
     Package { name: "strace", brings: Program("strace"), needed_by: &["crash"] },
 ];
 
-/// Why a program is still missing.
+/// Reason why a program is still missing.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageError {
     /// Only root may install, or this is not a Debian.
@@ -107,7 +107,7 @@ pub enum PackageError {
     /// `apt-get` could not be started.
     #[error("starting `apt-get` to install `{names}`: {source}", names = names(packages))]
     Start { packages: Vec<&'static Package>, source: io::Error },
-    /// `apt-get` ran and the programs are still not there.
+    /// `apt-get` ran and the programs are still missing.
     #[error(
         "`apt-get install {names}` did not bring {list}; its messages are above",
         names = names(.0), list = programs(.0)
@@ -115,8 +115,8 @@ pub enum PackageError {
     NotInstalled(Vec<&'static Package>),
 }
 
-/// Makes sure that every program of `subcommand` is there; as root on Debian it installs what is
-/// missing, and says so.
+/// Makes sure that every program of `subcommand` is present; as root on Debian it installs and
+/// reports what is missing.
 pub fn require(subcommand: &str) -> Result<(), PackageError> {
     let directories = search_path(std::env::var_os("PATH").as_deref());
     let missing = missing(subcommand, &directories);
@@ -142,8 +142,8 @@ fn missing(subcommand: &str, directories: &[PathBuf]) -> Vec<&'static Package> {
         .collect()
 }
 
-/// Whether it worked is judged by looking for the programs again, so a failed update (a stale
-/// mirror, say) does not matter if the install succeeds.
+/// Installs packages. The programs are then searched again, so a failed update (a stale mirror,
+/// say) does not matter if the install succeeds.
 fn install(packages: &[&Package]) -> io::Result<()> {
     let apt_get = |arguments: &[&str]| {
         Command::new("apt-get")

@@ -1,7 +1,7 @@
 //! `cargo xtask prose`: the language of documents, comments and messages of errors.
 //!
-//! The rules are in `xtask/prose/styles`, in the format of vale, and `.vale.ini` says which hold where. What the tree had
-//! before a rule came is counted in a baseline that only becomes lower.
+//! The rules are in `xtask/prose/styles`, in the format of vale, and `.vale.ini` selects those for
+//! each path. The offences from before a rule are counted in a baseline that only becomes lower.
 
 mod baseline;
 mod comments;
@@ -197,7 +197,7 @@ fn read_optional(path: &Path) -> Result<Option<String>, String> {
     }
 }
 
-/// Path and text of each Markdown file that is checked and there.
+/// Returns path and text of each existing Markdown file that is checked.
 fn documents(root: &Path) -> Result<Vec<(String, String)>, Box<dyn Error>> {
     let mut paths: Vec<String> = DOCUMENTS.iter().map(|&path| path.to_owned()).collect();
     let mut directories = vec!["docs".to_owned()];

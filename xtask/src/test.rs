@@ -14,7 +14,7 @@ use tally::Tally;
 struct Step {
     name: &'static str,
     work: Work,
-    /// What mends a failure, where there is more to do than to read the output.
+    /// Remedy for a failure, if there is more to do than to read the output.
     remedy: Option<&'static str>,
 }
 

@@ -26,7 +26,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] =
 pub(crate) struct Finding {
     /// Relative to the root of the repository.
     path: String,
-    /// Counted from 1; absent where the whole file is meant.
+    /// Counted from 1; absent if the finding is about the whole file.
     line: Option<usize>,
     /// The rule, as it is broken here.
     problem: String,
@@ -55,7 +55,7 @@ pub(crate) fn run(root: &Path) -> Outcome {
     Ok(if is_tidy(root)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Prints every finding and whether there was none.
+/// Prints every finding, and returns true if there are no findings.
 pub(crate) fn is_tidy(root: &Path) -> Result<bool, Box<dyn Error>> {
     let findings = findings(root)?;
     for finding in &findings {
@@ -76,7 +76,7 @@ fn findings(root: &Path) -> Result<Vec<Finding>, Box<dyn Error>> {
     let mut findings = arrows::check(root)?;
     findings.extend(CHECKS.iter().flat_map(|check| check(&tree)));
     findings.extend(prose::findings(&tree)?);
-    // Stable: a check lists what it finds in one place in its own order.
+    // Stable: a check lists its findings in one place in its own order.
     findings.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
     Ok(findings)
 }

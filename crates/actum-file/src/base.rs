@@ -113,7 +113,7 @@ impl BaseDirectories {
     }
 }
 
-/// The path below a base directory; none where it is not a descendant.
+/// Returns the path below a base directory; `None` if it is not a descendant.
 fn below(base: &BaseDirectory, path: &FilePath) -> Option<String> {
     let mut names = path.names();
     for name in base.names() {

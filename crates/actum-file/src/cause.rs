@@ -30,7 +30,7 @@ pub enum Cause {
         /// Error.
         source: OpenError,
     },
-    /// The task id stands for another manifest.
+    /// The task id is bound to another manifest.
     #[error("the task id stands for another manifest")]
     IdTaken,
     /// Another process carries out the task.
@@ -56,7 +56,7 @@ pub enum Cause {
     /// The engine refused or failed.
     #[error(transparent)]
     Engine(#[from] actum::Error),
-    /// What the run of an earlier process left is neither before nor after it.
+    /// The files that the run of an earlier process left are neither as before nor as after it.
     #[error("the change is neither made nor undone; an operator has to look at the files")]
     Unknown,
     /// The half of a move that was published could not be undone.
@@ -113,8 +113,8 @@ impl Cause {
         }
     }
 
-    /// The task stays open, and the next request settles it: only the journal of a base directory says how a run ended, or a
-    /// published destination still has to be undone.
+    /// Returns true if the task stays open, and the next request settles it. Then only the journal
+    /// of a base directory has the end of a run, or a published destination still has to be undone.
     pub(crate) fn is_open(&self) -> bool {
         if let Self::NotUndone { source, .. } = self {
             return is_transient(source);
@@ -187,8 +187,8 @@ impl Cause {
     }
 }
 
-/// An undo that failed with this error can succeed later: the machine failed (a full disk, for example), and nothing at the
-/// path is in its way.
+/// An undo that failed with this error can succeed later: the machine failed (a full disk, for
+/// example), and nothing at the path is in its way.
 pub(crate) fn is_transient(error: &actum::Error) -> bool {
     if let actum::Error::Workspace(error) = error {
         return matches!(error.kind, ErrorKind::Io { .. } | ErrorKind::Busy { .. });

@@ -26,10 +26,10 @@ use crate::verify::{ResultProblem, verify};
 use crate::worker::ByteWorker;
 use actum_record::lease::{BaseDirectory, LeaseId, TaskName};
 
-/// How long a busy workspace is left alone before it is tried again.
+/// Pause before a busy workspace is tried again.
 const BUSY_WAIT: Duration = Duration::from_millis(2);
 
-/// What carries out file tasks.
+/// Executor of file tasks.
 pub struct Host<'h, D: Disk> {
     /// Ledger, keys and clock.
     pub records: Records,
@@ -43,7 +43,7 @@ pub struct Host<'h, D: Disk> {
     pub leases: &'h dyn LeaseCheck,
     /// Log of file tasks.
     pub log: &'h dyn TaskLog,
-    /// Who asks.
+    /// Actor that asks.
     pub actor: Actor,
     /// Returns true once cancellation is requested.
     pub is_cancelled: &'h dyn Fn() -> bool,
@@ -56,7 +56,7 @@ pub struct FileTaskEnd {
     pub result: ExecutionResult,
     /// Signed envelope.
     pub envelope: Vec<u8>,
-    /// It is the stored result of an earlier request (FE-11).
+    /// The result is the stored one of an earlier request (FE-11).
     pub is_stored: bool,
 }
 
@@ -69,7 +69,7 @@ pub enum HostError {
     /// The engine failed; a change that was published is settled by the next request.
     #[error(transparent)]
     Engine(#[from] actum::Error),
-    /// How the change ended is not known in this process; the next request settles it.
+    /// The end of the change is not known in this process; the next request settles it.
     #[error("the file task is not settled: {0}")]
     Open(Box<Cause>),
     /// The log of file tasks failed.
@@ -96,10 +96,11 @@ struct Success {
 }
 
 impl<D: Disk> Host<'_, D> {
-    /// Carries out a task, and gives its signed result. It first settles tasks that earlier processes left open.
+    /// Carries out a task, and returns its signed result. It first settles tasks that earlier
+    /// processes left open.
     ///
     /// # Errors
-    /// [`HostError`] where there is no result that could be signed and stored.
+    /// [`HostError`] if there is no result that could be signed and stored.
     pub fn run(&mut self, manifest: &[u8]) -> Result<FileTaskEnd, HostError> {
         let requested = self.records.now();
         let manifest = match Manifest::read(manifest) {
@@ -107,7 +108,7 @@ impl<D: Disk> Host<'_, D> {
             Err(error) => return self.refuse(&Asked::of(manifest), &error.into(), requested),
         };
         self.recover()?;
-        // Whoever has the mark is the only one who starts and ends the task.
+        // The holder of the mark is the only one that starts and ends the task.
         let Some(mark) = take_mark(&self.records, &manifest.task)? else {
             return self.answer(&manifest.asked(), &Cause::UnderWay, requested);
         };
@@ -152,7 +153,7 @@ impl<D: Disk> Host<'_, D> {
         self.carry_out(&Accepted { manifest, lease_ids, requested }, &lease)
     }
 
-    /// Gives the stored result, byte for byte.
+    /// Returns the stored result, byte for byte.
     fn stored(&self, manifest: &Manifest, envelope: Vec<u8>) -> Result<FileTaskEnd, HostError> {
         let keyring: &Keyring = self.records.keyring();
         let result = verify(&envelope, keyring, &manifest.task)?.result;
@@ -214,7 +215,7 @@ impl<D: Disk> Host<'_, D> {
         };
         let done = change(&self.bases, self.open, &mut task);
         let done = match done {
-            // How it ended stands in the journal; the next request reads it there.
+            // The journal has its end; the next request reads it there.
             Err(cause) if cause.is_open() => return Err(HostError::Open(Box::new(cause))),
             done => done,
         };
@@ -270,7 +271,8 @@ impl<D: Disk> Host<'_, D> {
     }
 }
 
-/// Takes the mark of a task: its process is alive, and no other one starts or ends it. `None` where another process has it.
+/// Takes the mark of a task: its process is alive, and no other one starts or ends it. `None` where
+/// another process has it.
 fn take_mark(records: &Records, task: &TaskName) -> Result<Option<UnderWay>, actum::Error> {
     let digest = Digest::of(task.as_str().as_bytes());
     let (high, low) = digest.as_bytes().split_at(8);
@@ -371,7 +373,8 @@ fn copy_between<D: Disk>(
     let request = task.request(Vec::new());
     let label = request.label.clone().unwrap_or_default();
     let options = RunOptions { limits: request.limits.clone(), label, wait: false };
-    // The handle outlives the lock: what is read through it is compared before the copy is taken in.
+    // The handle outlives the lock: bytes that are read through it are compared before the copy is
+    // adopted.
     let file = from.workspace_mut().begin(options)?.open_source(&source.path)?;
     let mut part = DestinationPart {
         task,
@@ -388,8 +391,8 @@ fn copy_between<D: Disk>(
     Ok(Success { runs: vec![done.run()], recovery: None })
 }
 
-/// Moves a file to another base directory: two runs. The commit of the source decides; where that fails the destination is
-/// undone.
+/// Moves a file to another base directory: two runs. The commit of the source decides; if that
+/// fails the destination is undone.
 fn move_between<D: Disk>(
     engines: Open<'_, D>,
     task: &mut Task<'_, D>,
@@ -432,7 +435,7 @@ fn move_between<D: Disk>(
     }
 }
 
-/// Undoes the destination of a move, where it is in effect.
+/// Undoes the destination of a move, if it is in effect.
 fn undo<D: Disk>(engine: &mut Engine<D>, run: RunId, actor: &Actor) -> Result<(), actum::Error> {
     let request = Request {
         door: actum::EntryPoint::FileTask,

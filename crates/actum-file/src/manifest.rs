@@ -1,4 +1,4 @@
-//! Task manifest: what a file task is asked to do (FE-2 to FE-5).
+//! Task manifest: the request of a file task (FE-2 to FE-5).
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ const CAPABILITY_BYTES_SHOWN_MAX: usize = 64;
 pub struct Manifest {
     /// Id of the task: its idempotency key.
     pub task: TaskName,
-    /// What it does.
+    /// Work of the task.
     pub work: FileWork,
     /// SHA-256 of the bytes of the manifest.
     pub digest: Digest,
@@ -33,14 +33,14 @@ pub struct Manifest {
 /// Work of a file task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileWork {
-    /// Move a file to where nothing is.
+    /// Move a file to a free path.
     Move {
         /// File.
         source: FilePath,
         /// New path.
         destination: FilePath,
     },
-    /// Copy the bytes of a file to where nothing is.
+    /// Copy the bytes of a file to a free path.
     Copy {
         /// File.
         source: FilePath,
@@ -158,7 +158,7 @@ impl FileWork {
         }
     }
 
-    /// Path that it makes; none of a deletion.
+    /// Path that it makes; `None` for a deletion.
     pub fn destination(&self) -> Option<&FilePath> {
         match self {
             Self::Move { destination, .. } | Self::Copy { destination, .. } => Some(destination),
@@ -168,8 +168,8 @@ impl FileWork {
 }
 
 impl Manifest {
-    /// Reads a manifest strictly: one reading, no unknown field, no name twice (D-4). A capability outside the closed set is
-    /// reported before anything else that is wrong (FE-2).
+    /// Reads a manifest strictly: one reading, no unknown field, no name twice (D-4). A capability
+    /// outside the closed set is reported before anything else that is wrong (FE-2).
     ///
     /// # Errors
     /// [`ManifestError`]
@@ -200,7 +200,7 @@ impl Manifest {
         Ok(Self { task, work, digest: Digest::of(bytes) })
     }
 
-    /// What it asks for.
+    /// Request of the task.
     pub fn asked(&self) -> Asked {
         let capability = Some(self.work.capability().to_string());
         Asked { task: Some(self.task.clone()), capability, digest: self.digest }
@@ -224,7 +224,7 @@ impl Asked {
         }
     }
 
-    /// The capability of a manifest where it is a text outside the closed set.
+    /// The capability of a manifest if it is a text outside the closed set.
     fn unsupported(self, bytes: &[u8]) -> Option<String> {
         if bytes.len() > MANIFEST_BYTES_MAX {
             return None;

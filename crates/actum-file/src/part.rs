@@ -13,7 +13,7 @@ use crate::ports::{LeaseCheck, LeaseFacts, LeaseNeed, TaskLog, TaskRoot, TaskSta
 use crate::quota::Bounds;
 use crate::worker::ByteWorker;
 
-/// Task whose lease was found valid, and what carries it out.
+/// Task whose lease was found valid, with the means to carry it out.
 pub(crate) struct Task<'t, D: Disk> {
     pub(crate) manifest: &'t Manifest,
     pub(crate) lease: &'t LeaseFacts,
@@ -28,7 +28,7 @@ pub(crate) struct Task<'t, D: Disk> {
 }
 
 impl<D: Disk> Task<'_, D> {
-    /// Checks that the task may go on: cancellation, time, and the lease again.
+    /// Checks that the task may continue: cancellation, time, and the lease again.
     pub(crate) fn check(&self) -> Result<(), Cause> {
         self.bounds.check()?;
         let work = &self.manifest.work;
@@ -45,7 +45,7 @@ impl<D: Disk> Task<'_, D> {
         Ok(())
     }
 
-    /// Makes the start of the task; gives the entries that record it.
+    /// Makes the start of the task; returns the entries that record it.
     fn start(&mut self, roots: Vec<TaskRoot>) -> Result<Vec<actum_ledger::NewEntry>, Cause> {
         let work = &self.manifest.work;
         let start = TaskStart {
@@ -90,7 +90,7 @@ impl<D: Disk> Task<'_, D> {
         .within(limits)
     }
 
-    /// Reads a source through the worker, and compares with what the transaction read.
+    /// Reads a source through the worker, and compares it with the bytes that the transaction read.
     fn read(&mut self, transaction: &mut Transaction<'_, D>, path: &RelPath) -> Result<(), Cause> {
         let source = transaction.open_source(path)?;
         self.bounds.check_space(source.size())?;
@@ -267,7 +267,7 @@ pub(crate) struct DestinationPart<'p, 't, D: Disk> {
     pub(crate) root: &'p str,
     pub(crate) path: &'p RelPath,
     pub(crate) file: &'p SourceFile<D>,
-    /// Run of the source, of a move; a copy changes nothing there.
+    /// Run of the source, for a move; a copy changes nothing there.
     pub(crate) source: Option<TaskRoot>,
     pub(crate) attributes: TakenAttributes,
     pub(crate) run: Option<TaskRoot>,

@@ -11,22 +11,22 @@ pub struct FilePath(String);
 /// Reason why a path is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FilePathProblem {
-    /// It does not start at the root of the file system.
+    /// The path does not start at the root of the file system.
     #[error("it is not absolute")]
     Relative,
-    /// It has a `..` component.
+    /// The path has a `..` component.
     #[error("it contains `..`")]
     Parent,
-    /// It ends with `/` or `/.`, or is the root.
+    /// The path ends with `/` or `/.`, or is the root.
     #[error("it names a directory")]
     Directory,
-    /// It has a NUL byte.
+    /// The path has a NUL byte.
     #[error("it contains a NUL byte")]
     Nul,
-    /// It has another control character.
+    /// The path has another control character.
     #[error("it contains a control character")]
     Control,
-    /// It is longer than the kernel accepts.
+    /// The path is longer than the kernel accepts.
     #[error(
         "it is longer than the file system allows ({NAME_BYTES_MAX} bytes a name, {PATH_BYTES_MAX} in all)"
     )]

@@ -1,6 +1,7 @@
 //! Ports of the host: the leases that it accepts, and the log of file tasks.
 //!
-//! `actum-lease` and the ledger's entries of file tasks are behind them, so that this crate knows neither Biscuit nor a projection.
+//! `actum-lease` and the ledger's entries of file tasks are behind them, so that this crate knows
+//! neither Biscuit nor a projection.
 
 use actum::RequestLease;
 use actum_core::{Digest, RunId, Timestamp};
@@ -14,15 +15,15 @@ use crate::path::FilePath;
 
 /// Checks the lease that came with a request.
 pub trait LeaseCheck {
-    /// Checks that the lease allows this at `now`. It is called once when a request comes in, and again just before its change is
-    /// published.
+    /// Checks that the lease allows this at `now`. It is called once when a request comes in, and
+    /// again just before its change is published.
     ///
     /// # Errors
     /// [`LeaseRefusal`]
     fn check(&self, need: &LeaseNeed<'_>, now: Timestamp) -> Result<LeaseFacts, LeaseRefusal>;
 }
 
-/// What a file task needs a lease for.
+/// Need of a file task for a lease.
 #[derive(Debug, Clone)]
 pub struct LeaseNeed<'n> {
     /// Capability.
@@ -35,7 +36,7 @@ pub struct LeaseNeed<'n> {
     pub source: &'n FilePath,
     /// Path that it makes.
     pub destination: Option<&'n FilePath>,
-    /// Who asks.
+    /// Actor that asks.
     pub actor: &'n Actor,
     /// The start of the task is recorded, which counted as a use of the lease.
     pub is_started: bool,
@@ -44,14 +45,14 @@ pub struct LeaseNeed<'n> {
 /// Lease that allows a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseFacts {
-    /// The lease, with what the ledger knows of it.
+    /// The lease, with its state in the ledger.
     pub lease: RequestLease,
 }
 
 /// Reason why a lease does not allow a task.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LeaseRefusal {
-    /// It is missing, unsound, revoked, used up, not valid yet, or does not allow this.
+    /// The lease is missing, unsound, revoked, used up, not valid yet, or does not allow this.
     #[error("{message}")]
     Invalid {
         /// Permanent name.
@@ -67,7 +68,7 @@ pub enum LeaseRefusal {
         /// Sentence.
         message: String,
     },
-    /// It has expired.
+    /// The lease has expired.
     #[error("{message}")]
     Expired {
         /// Permanent name.
@@ -97,17 +98,18 @@ pub trait TaskLog {
     /// [`LedgerError`]
     fn deletions(&self) -> Result<Vec<TaskStart>, LedgerError>;
 
-    /// Starts a task under the lease of these signed blocks. Gives the entries that say so; they are appended together with
-    /// the intent of its first run.
+    /// Starts a task under the lease of these signed blocks. Returns the entries that record it;
+    /// they are appended together with the intent of its first run.
     ///
     /// # Errors
     /// [`LedgerError`]
     fn start(&self, start: &TaskStart, blocks: &[u8]) -> Result<Vec<NewEntry>, LedgerError>;
 
-    /// Records the signed result of a task, durably. It was started, or failed after its lease was found valid.
+    /// Records the signed result of a task, durably. It was started, or failed after its lease was
+    /// found valid.
     ///
     /// # Errors
-    /// [`LedgerError`], also where the task was ended before.
+    /// [`LedgerError`], also if the task was ended before.
     fn end(&self, task: &TaskName, envelope: &[u8]) -> Result<(), LedgerError>;
 
     /// Records the signed refusal of a request that binds no task id.
@@ -122,18 +124,18 @@ pub trait TaskLog {
 pub struct LoggedTask {
     /// Digest of its manifest.
     pub manifest: Digest,
-    /// Its start, where it was started.
+    /// Its start, if it was started.
     pub start: Option<TaskStart>,
     /// Entry of its start.
     pub started: Option<EntryRef>,
-    /// Its signed result, where it has ended.
+    /// Its signed result, if it has ended.
     pub result: Option<Vec<u8>>,
 }
 
 /// Start of a task. It is recorded before the first change, and is all that recovery needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskStart {
-    /// When.
+    /// Time of the start.
     pub time: Timestamp,
     /// Id.
     pub task: TaskName,
@@ -147,9 +149,9 @@ pub struct TaskStart {
     pub destination: Option<FilePath>,
     /// Lease.
     pub lease: LeaseRecord,
-    /// Base directories: that of the source, and where it is another one, that of the destination.
+    /// Base directories: that of the source, and that of the destination if it is another one.
     pub roots: Vec<TaskRoot>,
-    /// Who asked.
+    /// Actor that asked.
     pub actor: Actor,
 }
 

@@ -10,14 +10,14 @@ use actum_ledger::{LedgerError, Refusal};
 use crate::path::FilePath;
 use crate::ports::{LeaseCheck, LeaseFacts, LeaseNeed, LeaseRefusal};
 
-/// Lease that came with a request, or why there is none.
+/// Lease that came with a request, or the reason why it is missing.
 pub struct PresentedLease<'r> {
     records: &'r Records,
     lease: Result<RequestLease, LeaseRefusal>,
 }
 
 impl<'r> PresentedLease<'r> {
-    /// Lease of a verified token; `None` where none came along.
+    /// Lease of a verified token; `None` if the request has none.
     pub fn new(records: &'r Records, presented: Result<Option<RequestLease>, Error>) -> Self {
         let missing = || refusal(Reason::LeaseRequired, "a file task needs a lease, and has none");
         let lease = match presented {
@@ -46,7 +46,7 @@ impl LeaseCheck for PresentedLease<'_> {
             ..Request::apply(Vec::new())
         };
         let relative = |path: &FilePath| RelPath::new(path.as_str().trim_start_matches('/')).ok();
-        // A path that no workspace can have is rejected where it is located.
+        // A path that no workspace can have is rejected when it is located.
         let paths = match (need.destination, relative(need.source)) {
             (_, None) => None,
             (None, Some(source)) => Some((source, None)),
@@ -60,13 +60,14 @@ impl LeaseCheck for PresentedLease<'_> {
 }
 
 impl LeaseRefusal {
-    /// Refusal that an error of the engine stands for.
+    /// Refusal for an error of the engine.
     fn of(error: &Error) -> Self {
         Self::in_error(error)
             .unwrap_or_else(|| refusal(actum::reason::of_engine(error), &error.to_string()))
     }
 
-    /// Refusal in a denial by the gate of leases, or by the ledger; `None` where the error is about something else.
+    /// Refusal in a denial by the gate of leases, or by the ledger; `None` if the error has another
+    /// cause.
     pub(crate) fn in_error(error: &Error) -> Option<Self> {
         if let Error::Ledger { source: LedgerError::Refused { refusal: refused } } = error {
             return of_ledger(refused);

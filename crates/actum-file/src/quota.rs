@@ -28,7 +28,7 @@ impl Bounds<'_> {
         Timestamp::from_micros(from.micros().saturating_add(micros))
     }
 
-    /// Checks that the task may go on.
+    /// Checks that the task may continue.
     ///
     /// # Errors
     /// `Cancelled`; `Exceeded` for the time.

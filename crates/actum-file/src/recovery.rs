@@ -52,7 +52,7 @@ impl RecoveryReference {
     /// Checks that the ledger has the run of it, and that this run deleted a file with its content.
     ///
     /// # Errors
-    /// `Unknown`; `Engine` where the ledger cannot be read.
+    /// `Unknown`; `Engine` if the ledger cannot be read.
     pub fn check(&self, records: &Records) -> Result<(), RecoveryError> {
         let receipt = records.recorded(self.run)?.and_then(|recorded| recorded.receipt);
         let is_deletion = receipt.is_some_and(|(receipt, _)| {
@@ -102,7 +102,8 @@ impl FromStr for RecoveryReference {
 }
 
 /// Computes the runs of a workspace that garbage collection must keep: those of deletions that
-/// succeeded, and of tasks that are not settled. They belong into [`GcOptions::protected`](actum_workspace::GcOptions::protected).
+/// succeeded, and of tasks that are not settled. They belong into
+/// [`GcOptions::protected`](actum_workspace::GcOptions::protected).
 ///
 /// # Errors
 /// [`LedgerError`]

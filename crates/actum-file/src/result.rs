@@ -16,37 +16,37 @@ use crate::manifest::{Asked, FileCapability};
 /// Payload type of the envelope.
 pub const PAYLOAD_TYPE: &str = "application/vnd.actum.execution-result+json";
 
-/// How a file task ended. Readers tolerate more fields (D-4).
+/// Result of a file task. Readers tolerate more fields (D-4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutionResult {
     /// [`ExecutionResult::FORMAT`].
     pub format: String,
-    /// Task that this is the result of. It is null where the request was refused before its lease was found valid, which
-    /// binds no id.
+    /// Task that this is the result of. It is null if the request was refused before its lease was
+    /// found valid, which binds no id.
     pub task_id: Option<TaskName>,
-    /// Task that was asked for, where the manifest named one.
+    /// Requested task, if the manifest named one.
     pub requested_task_id: Option<TaskName>,
     /// Capability that was asked for.
     pub capability_id: Option<String>,
-    /// How it ended.
+    /// Status of the task.
     pub status: TaskStatus,
-    /// Effect; null where it failed.
+    /// Effect; null if the task failed.
     pub output: Option<Output>,
-    /// Code of the closed set; null where it succeeded.
+    /// Code of the closed set; null if the task succeeded.
     pub error_code: Option<ErrorCode>,
     /// Reason of a failure.
     pub detail: Option<Detail>,
     /// SHA-256 of the bytes of the manifest.
     pub manifest: Digest,
-    /// Ids of the blocks of the lease; empty where none was found valid.
+    /// Ids of the blocks of the lease; empty if none was found valid.
     pub lease: Vec<LeaseId>,
     /// Runs that made the change, that of the destination first.
     pub runs: Vec<RunId>,
-    /// Entry that recorded the start of the task, where it was started.
+    /// Entry that recorded the start of the task, if it was started.
     pub started: Option<EntryRef>,
-    /// When the request was received.
+    /// Time at which the request was received.
     pub requested: Timestamp,
-    /// When it ended.
+    /// Time at which it ended.
     pub time: Timestamp,
     /// Program.
     pub engine: String,
@@ -66,7 +66,7 @@ pub enum TaskStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorCode {
-    /// The capability is none of the three.
+    /// The capability is not one of the three.
     UnsupportedCapability,
     /// The lease is missing, unsound, or does not allow the task.
     InvalidLease,
@@ -87,7 +87,7 @@ pub struct Output {
     pub capability_id: FileCapability,
     /// Paths.
     pub result_summary: ResultSummary,
-    /// What undoes it.
+    /// Data that undoes it.
     pub undo_metadata: UndoMetadata,
 }
 
@@ -100,10 +100,11 @@ pub struct ResultSummary {
     pub destination: Option<String>,
 }
 
-/// What undoes a task: the original path of a moved file, the recovery reference of a deleted one, nothing for a copy.
+/// Data that undoes a task: the original path of a moved file, the recovery reference of a deleted
+/// one, nothing for a copy.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoMetadata {
-    /// Where a moved file was.
+    /// Original path of a moved file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_path: Option<String>,
     /// Reference that `actum file restore` takes.
@@ -128,7 +129,7 @@ pub struct Detail {
 pub enum WorkspaceState {
     /// Nothing was changed.
     Unchanged,
-    /// What was changed is as before.
+    /// All changed files are as before.
     Restored,
     /// An operator has to look at it.
     NeedsAttention,
@@ -137,7 +138,7 @@ pub enum WorkspaceState {
 /// Result that could not be signed.
 #[derive(Debug, thiserror::Error)]
 pub enum SignResultError {
-    /// It has no exact form.
+    /// The result has no exact form.
     #[error("cannot write the result: {0}")]
     Form(#[from] CanonicalError),
     /// The key failed.
@@ -203,7 +204,7 @@ impl ExecutionResult {
         }
     }
 
-    /// Signs it with the result key; gives the bytes of the envelope.
+    /// Signs it with the result key; returns the bytes of the envelope.
     ///
     /// # Errors
     /// [`SignResultError`]

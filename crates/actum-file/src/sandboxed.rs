@@ -21,14 +21,14 @@ const COPY: u64 = 1;
 /// Job: computes the SHA-256 of the source.
 const HASH: u64 = 2;
 
-/// Does the work of a byte worker where this program was started as one, and never returns then. A program that uses
-/// [`Sandboxed`] calls it first of all in `main`.
+/// Does the work of a byte worker and never returns, in a process that was started as one. A
+/// program that uses [`Sandboxed`] calls it first of all in `main`.
 pub fn enter() {
     enter_worker(NAME, work);
 }
 
-/// Worker in a process of its own, started anew for each job. Its process is this program, or another whose `main` calls
-/// [`enter`] first.
+/// Worker in a process of its own, started again for each job. Its process is this program, or
+/// another whose `main` calls [`enter`] first.
 pub struct Sandboxed {
     helper: Helper,
     stop: Option<Stop>,
@@ -37,7 +37,8 @@ pub struct Sandboxed {
 }
 
 impl Sandboxed {
-    /// Starts the first process, which gets ready while the host opens its ledger. It ends with the thread that calls this.
+    /// Starts the first process, which gets ready while the host opens its ledger. It ends with the
+    /// thread that calls this.
     pub fn new(helper: Helper, stop: Option<Stop>) -> Self {
         // One that cannot be started is started again, and that error counts.
         let ready = Worker::start(&helper, NAME).ok();

@@ -6,10 +6,10 @@ use actum_document::json_schema::file;
 use crate::manifest::TASK_MANIFEST;
 use crate::result::EXECUTION_RESULT;
 
-/// The JSON Schemas (draft 2020-12) of task manifest and execution result, in this order.
+/// Returns the JSON Schemas (draft 2020-12) of task manifest and execution result, in this order.
 ///
-/// They cannot express: the size of a document, names that stand twice, that FILE_MOVE and FILE_COPY need a destination and
-/// FILE_DELETE has none, and what an absolute path may contain.
+/// They cannot express: the size of a document, duplicate names, that FILE_MOVE and FILE_COPY need
+/// a destination and FILE_DELETE has none, and the rules of an absolute path.
 pub fn schemas() -> [SchemaFile; 2] {
     [
         file(

@@ -22,7 +22,7 @@ pub struct VerifiedResult {
 /// Reason why a result is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResultProblem {
-    /// It is no envelope.
+    /// The bytes are no envelope.
     #[error("the result cannot be read: {0}")]
     Envelope(#[from] EnvelopeError),
     /// No known key signed it.
@@ -34,7 +34,7 @@ pub enum ResultProblem {
     /// Another document was signed.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
-    /// It is the result of another task.
+    /// The result is of another task.
     #[error("the result is of the task `{}`, and not of `{}`", match found {
         Some(found) => found.as_str(),
         None => "(none)",

@@ -8,7 +8,8 @@ use crate::worker_error::WorkerError;
 
 /// Reads and writes bytes through handles, and reaches no path.
 ///
-/// The host believes nothing that a worker reports: it compares what was staged with the source, and digests with its own.
+/// The host trusts no report of a worker: it compares the staged bytes with the source, and digests
+/// with its own.
 pub trait ByteWorker<D: Disk> {
     /// Copies all bytes of `source` to `staged`, which is empty.
     ///
@@ -28,11 +29,11 @@ pub trait ByteWorker<D: Disk> {
     fn hash(&mut self, source: &D::Handle, bounds: &Bounds<'_>) -> Result<Digest, WorkerError>;
 }
 
-/// Worker in this process, for disks that are no real ones and for tests.
+/// Worker in this process, for simulated disks and for tests.
 #[derive(Debug)]
 pub struct InProcess<D>(pub D);
 
-/// How many bytes are read at once.
+/// Number of bytes that are read at once.
 const PIECE: usize = 256 << 10;
 
 impl<D: Disk> InProcess<D> {

@@ -6,7 +6,7 @@ use std::io;
 /// Reason why a worker did not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// It exceeded a quota, and was ended.
+    /// The worker exceeded a quota, and was ended.
     #[error("the task exceeded its quota of {quota}")]
     Exceeded {
         /// Quota.
@@ -23,10 +23,10 @@ pub enum WorkerError {
         /// Error.
         source: io::Error,
     },
-    /// It ended without an answer, or gave another one than it can.
+    /// The worker ended without an answer, or with an impossible one.
     #[error("the process that reads and writes the bytes failed: {why}")]
     Failed {
-        /// What is known.
+        /// Description of the failure.
         why: String,
     },
 }

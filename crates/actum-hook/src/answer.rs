@@ -5,22 +5,23 @@ use serde_json::json;
 use crate::client::Client;
 use crate::event::Moment;
 
-/// What a hook says to the client.
+/// Answer of a hook to the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Nothing: the permission rules of the person decide.
+    /// Nothing: the permission rules of the user decide.
     Nothing,
     /// Words that the model is to know, about a tool that ran.
     Note(String),
-    /// Words for the person.
+    /// Words for the user.
     Tell(String),
-    /// The tool must not run, or what it did was taken back; why, and what to do.
+    /// The tool must not run, or its change was undone; the reason, and a remedy.
     Refuse(String),
 }
 
 impl Answer {
-    /// What is written to standard output. A refusal is words on standard error and exit code 2, which each client takes for
-    /// one; Claude Code also reads the reason from here, without the command line before it.
+    /// Text for standard output. A refusal is words on standard error and exit code 2, which each
+    /// client takes for one. Claude Code also reads the reason from here, without the command line
+    /// before it.
     pub fn output(&self, client: Client, moment: Moment) -> String {
         match (self, client, moment) {
             (Self::Refuse(reason), Client::Claude, Moment::Before) => {
@@ -45,7 +46,7 @@ impl Answer {
         }
     }
 
-    /// What is written to standard error: the reason of a refusal.
+    /// Text for standard error: the reason of a refusal.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Refuse(reason) => Some(reason),

@@ -1,6 +1,8 @@
-//! The clients, and what each sends to a hook: names of events, of tools, and of their fields.
+//! Clients, and the input that each sends to a hook: names of events, of tools, and of their
+//! fields.
 //!
-//! The facts are from experiments with Claude Code 2.1, Codex 0.169, opencode 1.18, Gemini CLI 0.61 and Qwen Code 0.24.
+//! The facts are from experiments with Claude Code 2.1, Codex 0.169, opencode 1.18, Gemini CLI 0.61
+//! and Qwen Code 0.24.
 
 use std::str::FromStr;
 
@@ -19,7 +21,7 @@ pub enum Client {
     Qwen,
 }
 
-/// What a client sends.
+/// Protocol of a client.
 pub(crate) struct Protocol {
     /// Event before a tool runs.
     pub(crate) before: &'static str,
@@ -27,7 +29,7 @@ pub(crate) struct Protocol {
     pub(crate) after: &'static [&'static str],
     /// Event after its settings changed on the disk, and before they count.
     pub(crate) settings: Option<&'static str>,
-    /// Event when a person has sent a prompt, before the agent works on it.
+    /// Event when a user has sent a prompt, before the agent works on it.
     pub(crate) turn_start: &'static str,
     /// Field with the id of the prompt. Qwen Code sends the event once more after each call of a tool.
     pub(crate) prompt: Option<&'static str>,
@@ -37,9 +39,10 @@ pub(crate) struct Protocol {
     pub(crate) others: &'static [&'static str],
     /// Field with the id of the call. Without it the call is known by its input.
     pub(crate) call: Option<&'static str>,
-    /// Whether the client takes `~` for the home of the user.
+    /// True if the client takes `~` for the home of the user.
     pub(crate) expands_home: bool,
-    /// Whether the client looks for a file of that name elsewhere, where a relative path leads to none.
+    /// True if the client looks for a file of that name elsewhere, when a relative path leads to
+    /// none.
     pub(crate) corrects_paths: bool,
     /// Tool that runs a command of a shell; its input has the text in the field `command`.
     pub(crate) shell: &'static str,
@@ -47,7 +50,7 @@ pub(crate) struct Protocol {
     pub(crate) tools: &'static [(&'static str, Tool)],
 }
 
-/// How the input of a tool says what it edits, by the names of its fields.
+/// Form of a tool's input, by the names of the fields that say what it edits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Tool {
     /// The whole content of a file.
@@ -62,7 +65,7 @@ pub(crate) enum Tool {
     },
     /// A patch in the format of Codex.
     Patch { text: &'static str },
-    /// One file; how it changes is not said in a form that can be computed.
+    /// One file; its change has no form that can be computed.
     Opaque { path: &'static str },
 }
 

@@ -30,9 +30,9 @@ pub enum Edit {
         path: PathBuf,
         /// The text.
         old: String,
-        /// What takes its place.
+        /// Replacement.
         new: String,
-        /// Whether each occurrence is replaced.
+        /// True if each occurrence is replaced.
         all: bool,
     },
     /// A patch in the format of Codex.
@@ -50,7 +50,7 @@ pub enum Edit {
 /// Links that are followed at most for one path, as the system does (path_resolution(7)).
 const LINKS_MAX: usize = 40;
 
-/// Edit of which actum cannot tell which files it is about. The tool must not run.
+/// Edit whose files actum cannot determine. The tool must not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// A path of the workspace that no change may name.
@@ -59,15 +59,15 @@ pub enum EditError {
     /// A path that clients and systems read in different ways.
     #[error("the path `{}` cannot be used: {why}; name the file by its absolute path", Quoted(path.as_os_str().as_bytes()))]
     Ambiguous {
-        /// As it was given.
+        /// Path as it was given.
         path: PathBuf,
-        /// What about it.
+        /// Problem of the path.
         why: &'static str,
     },
     /// A patch that names no file, or has a line that may name one in a form that is not known.
     #[error("the patch cannot be read: {what}")]
     Patch {
-        /// What about it.
+        /// Problem of the patch.
         what: &'static str,
     },
 }
@@ -75,7 +75,7 @@ pub enum EditError {
 /// Reads the paths that an event has, as its client does.
 pub(crate) struct PathReader<'a> {
     pub(crate) client: Client,
-    /// From which relative paths count.
+    /// Directory that relative paths start from.
     pub(crate) directory: &'a Path,
     /// Home of the user, for which some clients take `~`.
     pub(crate) home: Option<&'a Path>,
@@ -112,14 +112,15 @@ impl PathReader<'_> {
     }
 }
 
-/// Resolves all links of a path, also one that leads to nothing yet; `None` where they lead in a circle.
+/// Resolves all links of a path, also one that leads to nothing yet; `None` if they lead in a
+/// circle.
 pub fn resolve_links(path: &Path) -> Option<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
         let real = real_path(&path);
         let is_link = |part: &&Path| part.symlink_metadata().is_ok_and(|found| found.is_symlink());
         let Some(link) = real.ancestors().find(is_link) else {
-            // What does not exist goes up by its text, as there is nothing behind it.
+            // A missing directory goes up by its text, as there is nothing behind it.
             return Some(without_parents(&real));
         };
         let target = std::fs::read_link(link).ok()?;
@@ -144,14 +145,14 @@ fn without_parents(path: &Path) -> PathBuf {
     whole
 }
 
-/// Where the files of an edit are.
+/// Files of an edit, located.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Located {
     /// Files in the workspace.
     pub(crate) inside: Vec<RelPath>,
     /// Files outside of it.
     pub(crate) outside: Vec<PathBuf>,
-    /// The edit as operations; `None` where it cannot be computed.
+    /// The edit as operations; `None` if it cannot be computed.
     pub(crate) operations: Option<Vec<Operation>>,
 }
 
@@ -242,7 +243,7 @@ impl Edit {
         };
         match self {
             Self::Write { content, .. } => Some(create(content)),
-            // So a file is made.
+            // An empty old text makes a file.
             Self::Replace { old, new, .. } if old.is_empty() => Some(create(new)),
             Self::Replace { old, new, all, .. } => {
                 let occurrences = if *all { Occurrences::All } else { Occurrences::One };
@@ -258,8 +259,8 @@ impl Edit {
 /// A header of a patch, as actum reads it, and the file that it names.
 type Header<'t> = (&'static str, &'t str);
 
-/// The lines of a patch, each with the file that it names, if it does. Clients take blanks around a header, and none behind its
-/// colon.
+/// The lines of a patch, each with the file that it names, if it does. Clients take blanks around a
+/// header, and none behind its colon.
 fn patch_lines(text: &str) -> Result<Vec<(&str, Option<Header<'_>>)>, EditError> {
     let mut lines = Vec::new();
     for line in text.split_inclusive('\n') {
@@ -318,7 +319,7 @@ fn locate_patch(
         }
     }
     let reading = Reading { format: Some(Format::CodexPatch), ..Reading::default() };
-    // What actum cannot place the client may: it places hunks more loosely.
+    // The client may place a hunk that actum cannot: it places hunks more loosely.
     located.operations = parse(&from_root, &reading).ok().filter(|_| located.outside.is_empty());
     Ok(located)
 }
@@ -386,7 +387,8 @@ mod tests {
         std::fs::remove_dir_all(&directory).unwrap();
     }
 
-    /// Issue 27: a header of a patch is seen however its client spells it, and what may be one is refused.
+    /// Issue 27: a header of a patch is seen in each spelling of its client, and a possible one is
+    /// refused.
     #[test]
     fn headers_of_patches_are_seen_in_each_spelling() {
         let spellings = [
@@ -439,7 +441,7 @@ mod tests {
         assert_eq!((located.inside, located.operations), (vec![path("sub/a")], None));
     }
 
-    /// Issue 27: the state of actum is no file of an edit.
+    /// Issue 27: an edit cannot name the state of actum.
     #[test]
     fn a_path_that_no_change_may_name_is_an_error() {
         let write =

@@ -1,4 +1,4 @@
-//! Input that is no event of a client.
+//! Errors of reading an event of a client.
 
 use actum_core::path::Quoted;
 
@@ -8,16 +8,16 @@ pub const INPUT_BYTES_MAX: usize = 64 << 20;
 /// Input that is no event of the client.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EventError {
-    /// It is too large.
+    /// The event is too large.
     #[error("the event has more than {INPUT_BYTES_MAX} bytes")]
     TooLarge,
-    /// There is nothing.
+    /// The input is empty.
     #[error("no event is on standard input, where the client writes it")]
     Empty,
-    /// It is no JSON.
+    /// The event is no JSON.
     #[error("the event is no JSON: {problem}")]
     NotJson {
-        /// Where and why.
+        /// Position and reason.
         problem: String,
     },
     /// A field is missing or of another type.
@@ -26,10 +26,10 @@ pub enum EventError {
         /// The field.
         field: &'static str,
     },
-    /// It is about a turn, and something else is missing: nothing has to be refused.
+    /// The event is about a turn, and something else is missing: nothing has to be refused.
     #[error("the event is about a turn, and {problem}")]
     OfTurn {
-        /// What is wrong with it.
+        /// Description of the problem.
         problem: String,
     },
     /// The client of the versions that were tested sends no such event.

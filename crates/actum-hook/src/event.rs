@@ -14,24 +14,24 @@ use crate::error::{EventError, INPUT_BYTES_MAX};
 /// Event of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// When it is sent.
+    /// Time at which it is sent.
     pub moment: Moment,
     /// Directory that the client works in.
     pub directory: PathBuf,
     /// Session of the client.
     pub session: String,
-    /// Prompt of the person, as the client names it, if it does.
+    /// Prompt of the user, as the client names it, if it does.
     pub prompt: Option<String>,
-    /// Tool, as the client names it; empty for an event that is about none.
+    /// Tool, as the client names it; empty for an event without one.
     pub tool: String,
-    /// The edit that it is about; none for other tools and other events.
+    /// The edit that it is about; `None` for other tools and other events.
     pub edit: Option<Edit>,
     /// Text of the command that a shell of the client is about to run.
     pub command: Option<String>,
     call: String,
 }
 
-/// When an event is sent.
+/// Time at which an event is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
     /// Before a tool runs.
@@ -40,16 +40,16 @@ pub enum Moment {
     After,
     /// After the settings of the client changed, and before they count.
     Settings,
-    /// When a person has sent a prompt.
+    /// After a user has sent a prompt.
     TurnStart,
-    /// When the agent has ended its turn.
+    /// After the agent has ended its turn.
     TurnEnd,
-    /// At another time.
+    /// At any other time.
     Other,
 }
 
 impl Moment {
-    /// Whether nothing that the client is about to do depends on the answer.
+    /// Returns true if nothing that the client is about to do depends on the answer.
     pub fn is_about_turn(self) -> bool {
         matches!(self, Self::TurnStart | Self::TurnEnd)
     }
@@ -161,7 +161,7 @@ mod tests {
         Event::read(client, event.to_string().as_bytes())
     }
 
-    /// Issue 27: what is no event of the client is refused by name, whatever it is.
+    /// Issue 27: input that is no event of the client is refused by name.
     #[test]
     fn what_is_no_event_of_the_client_is_refused() {
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What a hook does before and after an edit.
+//! Actions of a hook before and after an edit.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -15,63 +15,64 @@ use crate::client::Client;
 use crate::edit::{EditError, Located, PathReader};
 use crate::event::Event;
 
-/// Who calls a hook, and where.
+/// Caller of a hook, and its place.
 pub struct Caller<'a> {
     /// The client.
     pub client: Client,
     /// Root of the workspace, without links.
     pub root: &'a Path,
-    /// In whose name the runs are made.
+    /// Actor of the runs.
     pub actor: Actor,
     /// Home of the user, for which some clients take `~`.
     pub home: Option<&'a Path>,
-    /// Whether no edit of an agent leads to a file outside of the workspace, such as one of keys or of settings of clients.
+    /// Returns true if no edit of an agent may change a file outside of the workspace, such as one
+    /// of keys or of settings of clients.
     pub is_closed: &'a dyn Fn(&Path) -> bool,
 }
 
-/// What came of an event before an edit.
+/// Result of an event before an edit.
 #[derive(Debug)]
 pub enum Before {
-    /// The client may go on as far as actum is concerned.
+    /// The client may continue as far as actum is concerned.
     Free,
-    /// A person agreed to this change before, so actum made it itself, as this run.
+    /// The user agreed to this change before, so actum made it itself, as this run.
     Made(RunId),
-    /// It cannot be told which files the edit is about.
+    /// The files of the edit cannot be determined.
     Unreadable(EditError),
     /// A file outside of the workspace that no edit leads to.
     Closed(PathBuf),
 }
 
-/// What came of an event after an edit.
+/// Result of an event after an edit.
 #[derive(Debug)]
 pub enum After {
     /// The edit changed no file of the workspace.
     Unchanged,
     /// The change is a run.
     Adopted(Box<Done>),
-    /// What these files held before is not known, so the edit is no run.
+    /// The former content of these files is not known, so the edit is no run.
     Unknown(Vec<PathBuf>),
-    /// The gates refused the change, and it was taken back by a run.
+    /// The gates refused the change, and a run undid it.
     TakenBack {
-        /// Why.
+        /// Reason of the refusal.
         refused: Box<Error>,
         /// The run that took it back.
         run: RunId,
     },
-    /// The gates refused the change, and it could not be taken back.
+    /// The gates refused the change, and it could not be undone.
     Stands {
-        /// Why it was refused.
+        /// Reason of the refusal.
         refused: Box<Error>,
-        /// Why it could not be taken back.
+        /// Reason why it could not be undone.
         error: Box<Error>,
     },
 }
 
-/// Adoptions that are tried where a file changes meanwhile.
+/// Number of adoptions that are tried if a file changes meanwhile.
 const ATTEMPTS_MAX: usize = 3;
 
-/// Judges the edit that a client is about to make, and keeps what its files hold. Nothing is asked of the client where the gates
-/// allow it.
+/// Judges the edit that a client is about to make, and keeps what its files hold. The client is
+/// asked nothing if the gates allow the edit.
 ///
 /// # Errors
 /// Those of [`Engine::run`]: the edit must not be made.
@@ -98,7 +99,7 @@ pub fn before(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result
                 return Ok(Before::Free);
             }
             Err(Stop::Refused(error)) if !is_unfit(&error) => return Err(*error),
-            // The tool of the client decides what becomes of an edit that does not fit.
+            // The tool of the client decides about an edit that does not fit.
             Err(Stop::Refused(_)) => {}
         }
     }
@@ -107,13 +108,13 @@ pub fn before(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result
     Ok(Before::Free)
 }
 
-/// Makes a run of what a client changed, or takes it back where the gates refuse it.
+/// Makes a run of a client's change, or undoes it if the gates refuse it.
 ///
 /// # Errors
-/// Those of [`Engine::run`] but for a refusal by the gates: the change stands, and it is no run.
+/// Those of [`Engine::run`] except for a refusal by the gates: the change stands, and it is no run.
 pub fn after(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result<After, Error> {
     let (id, label) = (event.snapshot(caller.client), label(caller, event));
-    // The snapshot tells which files the call is about, wherever its paths lead by now.
+    // The snapshot has the files of the call, wherever its paths lead by now.
     let Some(snapshot) = engine.workspace().snapshot(id)? else {
         let inside = locate(caller, event).map_or(Vec::new(), |located| located.inside);
         let path = |path: &RelPath| caller.root.join(OsStr::from_bytes(path.as_bytes()));
@@ -185,7 +186,7 @@ fn request_of(request: Request, caller: &Caller<'_>, label: &str) -> Request {
     Request { door: EntryPoint::ClientHook, wait: true, ..request }
 }
 
-/// Takes back a change that the gates refused.
+/// Undoes a change that the gates refused.
 fn restore(
     engine: &mut Engine,
     caller: &Caller<'_>,
@@ -210,7 +211,7 @@ fn restore(
     }
 }
 
-/// Whether the edit does not fit the files, which the tool finds as well.
+/// Returns true if the edit does not fit the files, which the tool finds as well.
 fn is_unfit(error: &Error) -> bool {
     let Error::Workspace(problem) = error else { return false };
     matches!(
@@ -226,7 +227,7 @@ fn is_unfit(error: &Error) -> bool {
     )
 }
 
-/// Whether gates or checks refuse the change itself.
+/// Returns true if gates or checks refuse the change itself.
 fn is_refusal(error: &Error) -> bool {
     matches!(
         error,
@@ -237,12 +238,13 @@ fn is_refusal(error: &Error) -> bool {
     )
 }
 
-/// Stops a run once the gates allow it, and keeps what its files hold. A change that a person agreed to goes on.
+/// Stops a run once the gates allow it, and keeps what its files hold. An approved change
+/// continues.
 struct TakeSnapshot {
     id: SnapshotId,
 }
 
-/// Why a run ended before it was published.
+/// Reason why a run ended before it was published.
 enum Stop {
     /// The gates allow it, and a snapshot is kept.
     Kept,
@@ -267,7 +269,7 @@ impl<D: Disk> Observer<D> for TakeSnapshot {
     }
 }
 
-/// Notes the id that a plan has where gates refuse it, and the files that they judge.
+/// Notes the id that a plan gets when gates refuse it, and the files that they judge.
 #[derive(Default)]
 struct NotePlan {
     plan: Option<RunId>,

@@ -1,7 +1,8 @@
-//! A scripted model server on the loopback interface, for trials of clients.
+//! Scripted model server on the loopback interface, for trials of clients.
 //!
-//! A client that is pointed at it gets the calls of a script, one after the other, and the server keeps the results of its tools.
-//! Each file below speaks the wire protocol of one model API, as far as a client needs it for one conversation.
+//! A client that is pointed at it gets the calls of a script, one after the other, and the server
+//! keeps the results of its tools. Each file below implements the wire protocol of one model API,
+//! as far as a client needs it for one conversation.
 
 mod chat;
 mod gemini;
@@ -21,7 +22,7 @@ use serde_json::Value;
 const REQUEST_BYTES_MAX: u64 = 16 << 20;
 /// Connections that are served at most.
 const CONNECTIONS_MAX: usize = 200;
-/// How long a client may take to send one request.
+/// Time limit for a client to send one request.
 const REQUEST_TIME: Duration = Duration::from_secs(20);
 /// Prefix of the ids of calls.
 pub const CALL_PREFIX: &str = "toolu_actum_";
@@ -53,7 +54,7 @@ pub struct Call {
 /// Result of a tool, as the client sends it to the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolResult {
-    /// Whether the tool failed; `None` where the protocol has no field for it.
+    /// True if the tool failed; `None` if the protocol has no field for it.
     pub is_error: Option<bool>,
     /// The text that the model reads.
     pub text: String,
@@ -62,9 +63,10 @@ pub struct ToolResult {
 /// Conversation, as a request has it. Each request has all of it, so a retry changes nothing.
 #[derive(Debug, PartialEq)]
 struct Conversation {
-    /// Whether the model may call tools. A request without tools has another purpose, such as a title.
+    /// True if the model may call tools. A request without tools has another purpose, such as a
+    /// title.
     has_tools: bool,
-    /// Whether the answer is sent as events.
+    /// True if the answer is sent as events.
     is_streamed: bool,
     /// Calls that the model made.
     calls: usize,
@@ -210,7 +212,7 @@ impl Exchange {
     }
 }
 
-/// Method, path and length of the body of a request; `None` where the connection is closed.
+/// Method, path and length of the body of a request; `None` if the connection is closed.
 fn read_head(reader: &mut impl BufRead) -> io::Result<Option<(String, String, u64)>> {
     let mut head = reader.take(64 << 10);
     let mut line = String::new();

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::client::Client;
 
-/// Whose settings the entries are in.
+/// Level of the settings that the entries are in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// The person's own settings of this workspace.
@@ -20,7 +20,7 @@ pub enum Level {
     User,
 }
 
-/// How much of the hook stands in some settings.
+/// Coverage of the hook's events by some settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entries {
     /// None of it.
@@ -34,9 +34,9 @@ pub enum Entries {
 /// The hook, as an entry of settings calls it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hook {
-    /// Path of actum, or its name alone where `PATH` leads to it.
+    /// Path of actum, or its name alone if `PATH` leads to it.
     pub program: PathBuf,
-    /// Whether commands of the client's shell are refused (`actum hook --strict`).
+    /// True if commands of the client's shell are refused (`actum hook --strict`).
     pub is_strict: bool,
 }
 
@@ -64,18 +64,18 @@ pub enum SettingsError {
         /// The client.
         client: Client,
     },
-    /// They are no JSON, or have comments, which actum would not keep apart.
+    /// The settings are no JSON, or have comments, which actum would not keep in place.
     #[error("the settings are no plain JSON: {problem}")]
     NotJson {
-        /// What is wrong, and where.
+        /// Problem, and its position.
         problem: String,
     },
     /// A value is of another type than the client takes.
     #[error("`{place}` in the settings is no {wanted}")]
     Type {
-        /// Where.
+        /// Position in the settings.
         place: String,
-        /// What it has to be.
+        /// Required type.
         wanted: &'static str,
     },
     /// A file with the name of the plugin is not the one of actum.
@@ -121,7 +121,7 @@ pub fn settings_file(
     }
 }
 
-/// What follows the call of the hook where a shell starts it and the client takes another code than 2 for consent.
+/// Suffix of the call of the hook for a shell, if the client takes another code than 2 for consent.
 const OR_REFUSE: &str = "|| { [ $? = 2 ] || echo 'actum: the hook failed' >&2; exit 2; }";
 
 /// The entry for each event, by the name of the event.
@@ -130,7 +130,8 @@ fn wanted(client: Client, hook: &Hook) -> Result<Vec<(&'static str, Value)>, Set
     let protocol = client.protocol();
     let tools: Vec<&str> = protocol.tools.iter().map(|(tool, _)| *tool).collect();
     let quoted = || format!("'{}' {}", path.replace('\'', "'\\''"), arguments.join(" "));
-    // At the beginning and the end of a turn nothing is refused, so a hook that cannot be started must not stop the client.
+    // At the beginning and the end of a turn nothing is refused, so a hook that cannot be started
+    // must not stop the client.
     let about_turn = match client {
         Client::Claude => json!({
             "type": "command", "command": path, "args": arguments, "timeout": SECONDS,
@@ -145,7 +146,7 @@ fn wanted(client: Client, hook: &Hook) -> Result<Vec<(&'static str, Value)>, Set
     let mut about_edit = about_turn.clone();
     let stricter = match client {
         Client::Claude => Some(("onFailure", json!("block"))),
-        // Without these words a hook that was killed lets the tool run.
+        // Without these words the tool runs after a hook that was killed.
         Client::Codex => Some(("command", json!(format!("{} {OR_REFUSE}", quoted())))),
         Client::Gemini | Client::Qwen | Client::OpenCode => None,
     };
@@ -223,7 +224,7 @@ fn plugin(hook: &Hook) -> Result<Vec<u8>, SettingsError> {
     Ok(PLUGIN.replace(PLUGIN_CALL, &call).into_bytes())
 }
 
-/// Whether a file is the plugin of actum, of whatever version.
+/// Returns true if a file is the plugin of actum, of whatever version.
 fn is_plugin(file: &[u8]) -> bool {
     let text = String::from_utf8_lossy(file);
     let begins_as_ours =
@@ -234,10 +235,10 @@ fn is_plugin(file: &[u8]) -> bool {
             .all(|part| text.contains(part))
 }
 
-/// How long a client waits for the hook, in seconds. The hook ends itself before that.
+/// Time limit of the hook in the client, in seconds. The hook ends itself before that.
 const SECONDS: u64 = 20;
 
-/// How much of the hook stands in settings; `None` stands for a file that is not there.
+/// Returns the coverage of the hook by settings; `None` is a missing file.
 ///
 /// # Errors
 /// `NotJson`, `Type`, `Program`.
@@ -262,7 +263,7 @@ pub fn installed(
     })
 }
 
-/// Whether settings turn every hook off. A plugin turns off none.
+/// Returns true if settings turn every hook off. A plugin turns off none.
 ///
 /// # Errors
 /// `NotJson`, `Type`.
@@ -273,7 +274,8 @@ pub fn disables_hooks(client: Client, settings: Option<&[u8]>) -> Result<bool, S
     Ok(read(settings)?.get("disableAllHooks") == Some(&Value::Bool(true)))
 }
 
-/// Whether an entry calls the hook of actum and nothing else, at whatever path the program is.
+/// Returns true if an entry calls the hook of actum and nothing else, at whatever path the program
+/// is.
 fn is_ours(client: Client, entry: &Value) -> bool {
     let calls_hook = |handler: &Value| {
         let command = handler.get("command").and_then(Value::as_str).unwrap_or_default();
@@ -377,7 +379,8 @@ fn add_hook(
     patched(settings, operations)
 }
 
-/// The settings without the entries of the hook, and without what was only there for them; `None` where nothing is left.
+/// Returns the settings without the entries of the hook, and without everything that was only there
+/// for them; `None` if nothing is left.
 ///
 /// # Errors
 /// As [`installed`].
@@ -504,7 +507,7 @@ mod tests {
         ]
     }
 
-    /// Issue 27: what is taken out is exactly what was put in, and every other byte stays.
+    /// Issue 27: removing the entries removes exactly what was added, and every other byte stays.
     #[test]
     fn the_entries_come_and_go_and_leave_every_other_byte() {
         for client in CLIENTS {

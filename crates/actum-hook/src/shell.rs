@@ -1,7 +1,8 @@
-//! Commands of a shell, as far as their text says for certain what they run and which files they change.
+//! Commands of a shell, as far as their text shows for certain what they run and which files they
+//! change.
 //!
-//! This is no shell: variables, patterns and what a command prints are not known, and a word with any of it is passed over. What
-//! is found here is certain; what is not found may happen all the same.
+//! This is no shell: variables, patterns and the output of commands are not known, and a word with
+//! any of it is ignored. A result is certain; a missing result proves nothing.
 
 mod plain;
 mod reader;
@@ -15,7 +16,7 @@ use reader::Reader;
 /// One program that a text runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShellCommand {
-    /// The program and its arguments; `None` stands for a word that is not known from the text.
+    /// The program and its arguments; `None` for a word that is not known from the text.
     pub words: Vec<Option<String>>,
     /// Files that its output is written to.
     outputs: Vec<Option<String>>,
@@ -28,11 +29,11 @@ pub struct ShellCommand {
 pub struct ChangedPath {
     /// The path, absolute.
     pub path: PathBuf,
-    /// Whether it is removed with all below it.
+    /// True if it is removed with all below it.
     pub is_removed: bool,
-    /// Whether what lies below it is changed as well.
+    /// True if everything below it is changed as well.
     pub with_all_below: bool,
-    /// Whether a link there is followed, and what it leads to is changed.
+    /// True if a link there is followed, and its target is changed.
     pub follows_link: bool,
 }
 
@@ -107,8 +108,8 @@ fn collect(text: &str, (shells, depth): (Vec<usize>, usize), found: &mut Vec<She
     }
 }
 
-/// The paths that these commands change for certain, when they run in `directory`. After a change of the directory that is not
-/// known only absolute paths are found.
+/// The paths that these commands change for certain, when they run in `directory`. After a change
+/// of the directory that is not known only absolute paths are found.
 pub fn changed_paths(
     commands: &[ShellCommand],
     directory: &Path,
@@ -133,7 +134,7 @@ pub fn changed_paths(
         };
         let is_removed = program == "rm" && arguments.iter().flatten().any(|it| is_recursive(it));
         let words = changed_words(program, arguments);
-        // What is moved is gone with all below it; where it goes is not.
+        // Moved entries are gone with all below them; their destination is not.
         let moved = if program == "mv" { words.len().saturating_sub(1) } else { 0 };
         let follows_link = !matches!(program, "rm" | "unlink" | "mv" | "ln");
         changed.extend(words.into_iter().enumerate().filter_map(|(index, word)| {
@@ -156,12 +157,12 @@ pub fn changed_paths(
     changed
 }
 
-/// Whether a word is an option. One that is not known is none, and neither is `-`.
+/// Returns true if a word is an option. An unknown word is not one, and neither is `-`.
 fn is_option(word: Option<&str>) -> bool {
     word.is_some_and(|word| word.starts_with('-') && word.len() > 1)
 }
 
-/// The words that are no options, nor taken by one of `with_word`.
+/// Returns the words that are no options, nor taken by one of `with_word`.
 fn operands<'w>(arguments: &'w [Option<String>], with_word: &str) -> Vec<Option<&'w str>> {
     let mut operands = Vec::new();
     let mut words = arguments.iter().map(Option::as_deref);
@@ -293,13 +294,14 @@ impl ShellCommand {
         words
     }
 
-    /// All words, where they are known.
+    /// Returns all words, if they are known.
     pub fn known_words(&self) -> Option<Vec<String>> {
         let words = self.program_and_arguments();
         words.iter().cloned().collect::<Option<Vec<_>>>().filter(|words| !words.is_empty())
     }
 
-    /// Commands of a shell that `actum exec` starts, where this is one. Their changes are judged with the run that they become.
+    /// Returns the shell commands that `actum exec` starts, if this is one. Their changes are
+    /// judged with the run that they become.
     pub fn commands_of_exec(&self) -> Vec<ShellCommand> {
         let words = self.program_and_arguments();
         let is =
@@ -322,7 +324,7 @@ impl ShellCommand {
         if !SHELLS.contains(&name_of(program.as_deref()?)) {
             return None;
         }
-        // What follows the first operand is for the script.
+        // Words behind the first operand are for the script.
         let mut at = 0;
         loop {
             let word = arguments.get(at)?.as_deref()?;
@@ -339,7 +341,7 @@ impl ShellCommand {
     }
 }
 
-/// Whether a word sets a variable for the program after it.
+/// Returns true if a word sets a variable for the program after it.
 fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else { return false };
     let name = name.strip_suffix('+').unwrap_or(name);
@@ -359,7 +361,7 @@ mod tests {
         found.into_iter().map(|it| it.path.to_str().unwrap().to_owned()).collect()
     }
 
-    /// Issue 27: what a command changes for certain is found, however it is quoted and wherever it stands.
+    /// Issue 27: certain changes of a command are found, with any quotes and at any position.
     #[test]
     fn paths_that_a_command_changes_are_found() {
         for text in [
@@ -404,7 +406,7 @@ mod tests {
         );
     }
 
-    /// Issue 27: what is only named, quoted, or not known is not taken for a change.
+    /// Issue 27: a path that is only named, quoted, or not known does not count as a change.
     #[test]
     fn what_is_not_certain_is_passed_over() {
         for text in [

@@ -28,20 +28,20 @@ use sample::{ORIGIN, SampleRun, key_rotated, log_started};
 /// A rule that a store broke.
 #[derive(Debug, thiserror::Error)]
 pub enum Broken {
-    /// It did something else than it must.
+    /// The store broke a rule.
     #[error("{rule}: expected {expected}, found {found}")]
     Rule {
-        /// Which rule.
+        /// Name of the rule.
         rule: &'static str,
-        /// What it must do.
+        /// Required behaviour.
         expected: String,
-        /// What it did.
+        /// Observed behaviour.
         found: String,
     },
-    /// It failed where it must not.
+    /// The store failed where it must not.
     #[error(transparent)]
     Store(#[from] LedgerError),
-    /// An entry of the suite was refused, or is none.
+    /// An entry of the suite was refused, or is malformed.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// A sample could not be made.
@@ -108,7 +108,7 @@ fn append(
     Ok(results.pop().unwrap_or(Ok(Vec::new())))
 }
 
-/// The same, where nothing stands against it.
+/// Appends entries that nothing may refuse.
 fn put(store: &mut dyn Store, entries: Vec<NewEntry>) -> Result<Vec<Appended>, Broken> {
     Ok(append(store, entries)??)
 }

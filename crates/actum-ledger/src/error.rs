@@ -1,4 +1,4 @@
-//! Why something could not be appended or read.
+//! Errors of appending to and reading a ledger.
 
 mod agent;
 
@@ -16,43 +16,44 @@ use crate::keys::KeyError;
 use crate::limits::{BODY_BYTES_MAX, REQUEST_ENTRIES_MAX};
 pub use agent::AgentRefusal;
 
-/// Why a ledger could not be used. It can be told to everyone who waited.
+/// Reason why a ledger could not be used. It can be cloned for every waiting caller.
 ///
-/// Its variants are the kinds of failure that every store has, so that a caller needs no knowledge of the database; only
-/// [`File`](Self::File), [`NoFile`](Self::NoFile) and [`Gone`](Self::Gone) are about stores in files.
+/// Its variants are the kinds of failure that every store has, so that a caller needs no knowledge
+/// of the database; only [`File`](Self::File), [`NoFile`](Self::NoFile) and [`Gone`](Self::Gone)
+/// are about stores in files.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LedgerError {
-    /// What was to be appended does not belong there.
+    /// The entry to append does not belong in the log.
     #[error("{refusal}")]
     Refused {
-        /// Why.
+        /// Reason of the refusal.
         #[from]
         refusal: Refusal,
     },
     /// A file or directory of the ledger could not be reached.
     #[error("cannot {action} `{}`: {source}", path.display())]
     File {
-        /// What was attempted.
+        /// Attempted operation.
         action: &'static str,
-        /// On what.
+        /// Path of the operation.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: Arc<io::Error>,
     },
-    /// A link, a directory or something else is where the ledger should be.
+    /// A link, a directory or another entry is in place of the ledger.
     #[error("`{}` is {found} and not a file of a ledger", path.display())]
     NoFile {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// What is there.
+        /// Kind of the entry at the path.
         found: &'static str,
     },
     /// A database that no ledger is in.
     #[error("`{store}` is no ledger: {message}")]
     NoLedger {
-        /// Which.
+        /// Name of the store.
         store: StoreName,
-        /// How that is known.
+        /// Details from the store.
         message: String,
     },
     /// A later version of this program made it.
@@ -61,7 +62,7 @@ pub enum LedgerError {
          the program that made it"
     )]
     NewerSchema {
-        /// Which.
+        /// Name of the store.
         store: StoreName,
         /// Its schema.
         found: u32,
@@ -71,30 +72,30 @@ pub enum LedgerError {
     /// Another program keeps it locked.
     #[error("the ledger `{store}` is locked by another program, for more than {seconds} s")]
     Locked {
-        /// Which.
+        /// Name of the store.
         store: StoreName,
-        /// How long it was waited for.
+        /// Time waited, in seconds.
         seconds: u64,
     },
-    /// Its file was taken away while it was open.
+    /// The file was removed or replaced while it was open.
     #[error(
         "the ledger `{}` was moved or removed, or another put in its place, while it was open",
         path.display()
     )]
     Gone {
-        /// Where it was.
+        /// Former path of the store.
         path: PathBuf,
     },
     /// The file system is full.
     #[error("there is no space left for the ledger `{store}`")]
     Full {
-        /// Which.
+        /// Name of the store.
         store: StoreName,
     },
-    /// It may be read and not written.
+    /// The store is readable but not writable.
     #[error("the ledger `{store}` cannot be written")]
     ReadOnly {
-        /// Which.
+        /// Name of the store.
         store: StoreName,
     },
     /// The system failed while the append was made durable.
@@ -103,28 +104,28 @@ pub enum LedgerError {
          anything is tried again"
     )]
     OutcomeUnknown {
-        /// Which.
+        /// Name of the store.
         store: StoreName,
-        /// What went wrong.
+        /// Error of the store.
         source: StoreFault,
     },
     /// The database could not do it, for a reason that no other variant names.
     #[error("cannot {action} the ledger `{store}`: {source}")]
     Database {
-        /// What was attempted.
+        /// Attempted operation.
         action: &'static str,
-        /// On what.
+        /// Store of the operation.
         store: StoreName,
-        /// What the database said.
+        /// Error of the database.
         source: StoreFault,
     },
-    /// What is kept contradicts itself.
+    /// Stored data contradicts itself.
     #[error("the ledger is damaged: {message}")]
     Damaged {
-        /// How.
+        /// The contradiction.
         message: String,
     },
-    /// An entry that a workspace was told of is not there any more, or is another.
+    /// An entry that a workspace knows is missing, or is another.
     #[error(
         "the ledger `{origin}` does not hold entry {index} any more as a workspace was told of it (it has \
          {size} entries): it lost what was recorded, or was changed"
@@ -132,33 +133,33 @@ pub enum LedgerError {
     Forgot {
         /// The name of the log.
         origin: String,
-        /// Where the entry was, counted from 0.
+        /// Index of the entry, counted from 0.
         index: u64,
-        /// How many entries there are.
+        /// Number of entries in the ledger.
         size: u64,
     },
     /// The home of the ledger cannot be used.
     #[error(transparent)]
     Home {
-        /// Why.
+        /// Error of the home.
         source: Arc<HomeError>,
     },
     /// A key is missing or must not be used.
     #[error(transparent)]
     Key {
-        /// Why.
+        /// Error of the key.
         source: Arc<KeyError>,
     },
     /// A checkpoint could not be signed.
     #[error("cannot sign a checkpoint of the ledger: {message}; its entries are as they were")]
     Checkpoint {
-        /// Why.
+        /// The reason.
         message: String,
     },
     /// The thread of the writer cannot be started.
     #[error("the writer of the ledger cannot be started: {message}")]
     NoWriter {
-        /// What the system says.
+        /// Error message of the system.
         message: String,
     },
     /// The writer is gone.
@@ -191,20 +192,20 @@ impl fmt::Display for StoreName {
     }
 }
 
-/// Why an entry does not belong where it was to be appended.
+/// Reason why an entry cannot be appended at its index.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Its bytes are no entry of its kind.
+    /// The bytes are no entry of their kind.
     #[error(transparent)]
     NoEntry {
-        /// Why.
+        /// Error in the bytes.
         #[from]
         source: EntryError,
     },
     /// A body or a document is too long.
     #[error("an entry and a document have {BODY_BYTES_MAX} bytes at most, and this has {bytes}")]
     TooLarge {
-        /// How long it is.
+        /// Length in bytes.
         bytes: usize,
     },
     /// The log has as many bytes as it may have.
@@ -212,7 +213,7 @@ pub enum Refusal {
         "the ledger has {bytes} bytes, and the limit is {max}: it takes no new run, plan, action, lease, file task or agent step"
     )]
     LogFull {
-        /// How many it has.
+        /// Size of the log in bytes.
         bytes: u64,
         /// The limit.
         max: u64,
@@ -220,13 +221,13 @@ pub enum Refusal {
     /// Too many entries in one request.
     #[error("at most {REQUEST_ENTRIES_MAX} entries are appended at once, and these are {entries}")]
     TooMany {
-        /// How many.
+        /// Number of entries in the request.
         entries: usize,
     },
     /// The first entry, and only that, is `LOG_STARTED`.
     #[error("`LOG_STARTED` is the first entry of a log and no other; this would be entry {index}")]
     Beginning {
-        /// Where the entry would be.
+        /// Index that the entry would have.
         index: u64,
     },
     /// The run was started before.
@@ -234,7 +235,7 @@ pub enum Refusal {
     RunStarted {
         /// The run.
         run: RunId,
-        /// Where.
+        /// Index of the entry that started it.
         started: u64,
     },
     /// The request had this attempt before.
@@ -248,7 +249,7 @@ pub enum Refusal {
         attempt: u32,
         /// The run that made it.
         run: RunId,
-        /// Where.
+        /// Index of the entry that started it.
         started: u64,
     },
     /// The run was never started.
@@ -264,9 +265,9 @@ pub enum Refusal {
     OtherWorkspace {
         /// The run.
         run: RunId,
-        /// Where it was started.
+        /// Workspace that it was started in.
         started_in: WorkspaceId,
-        /// Where it is said to have ended.
+        /// Workspace that the entry names.
         workspace: WorkspaceId,
     },
     /// The receipt names another entry as the beginning of its run.
@@ -291,7 +292,7 @@ pub enum Refusal {
     RunDone {
         /// The run.
         run: RunId,
-        /// Where.
+        /// Index of the entry that ended it.
         done: u64,
     },
     /// A plan with that name was queued before.
@@ -299,7 +300,7 @@ pub enum Refusal {
     PlanQueued {
         /// The plan.
         plan: RunId,
-        /// Where.
+        /// Index of the entry that queued it.
         queued: u64,
     },
     /// No such plan was ever queued.
@@ -313,7 +314,7 @@ pub enum Refusal {
     OtherWorkspaceOfPlan {
         /// The plan.
         plan: RunId,
-        /// Where it is queued.
+        /// Workspace that it is queued for.
         queued_in: WorkspaceId,
         /// The other.
         workspace: WorkspaceId,
@@ -331,39 +332,39 @@ pub enum Refusal {
         /// The hash that it names.
         leaf: Digest,
     },
-    /// The entry speaks of something else than what was queued.
+    /// The entry differs from the queued plan in its request, change or policy.
     #[error("it is not what was queued as the plan {plan}: request, change or policy are others")]
     OtherThanPlan {
         /// The plan.
         plan: RunId,
     },
-    /// The plan was carried out: what was approved counts once.
+    /// The plan was carried out before: an approval counts once.
     #[error("the plan {plan} was carried out before, in entry {started}: an approval counts once")]
     PlanStarted {
         /// The plan.
         plan: RunId,
-        /// Where.
+        /// Index of the entry that started it.
         started: u64,
     },
-    /// After what was answered the plan cannot get that answer.
+    /// The plan cannot get that answer after its last one.
     #[error("the plan {plan} {}, so it cannot be {}", said(*before), answer.as_str())]
     PlanAnswered {
         /// The plan.
         plan: RunId,
-        /// What was answered before.
+        /// Last answer before this one.
         before: Option<Answer>,
         /// The new answer.
         answer: Answer,
     },
-    /// Nobody approved the plan, or not any more.
+    /// The plan was not approved, or its approval was revoked.
     #[error("the plan {plan} {}, so it cannot be carried out", said(*before))]
     PlanNotApproved {
         /// The plan.
         plan: RunId,
-        /// What was answered.
+        /// Last answer.
         before: Option<Answer>,
     },
-    /// The catalog was changed meanwhile, or the entry stood in a log before.
+    /// The catalog was changed meanwhile, or the entry was signed for another log or index.
     #[error(
         "the change of the catalog follows {} and not {}, which was the last: it was changed meanwhile, or this \
          was signed for another place",
@@ -372,7 +373,7 @@ pub enum Refusal {
     OtherCatalog {
         /// The entry that it follows.
         index: Option<u64>,
-        /// The one that it would have to follow.
+        /// The last change of the catalog, which it must follow.
         newest: Option<u64>,
     },
     /// The entry names another one than an alert.
@@ -386,7 +387,7 @@ pub enum Refusal {
     LeaseGranted {
         /// Id of its first block.
         lease: LeaseId,
-        /// Where.
+        /// Index of the entry that granted it.
         granted: u64,
     },
     /// No entry of this log grants the lease.
@@ -400,7 +401,7 @@ pub enum Refusal {
     LeaseRevoked {
         /// Id of the block.
         lease: LeaseId,
-        /// Where.
+        /// Index of the entry that revoked it.
         revoked: u64,
     },
     /// The block was revoked before.
@@ -408,7 +409,7 @@ pub enum Refusal {
     LeaseRevokedBefore {
         /// Id of the block.
         lease: LeaseId,
-        /// Where.
+        /// Index of the entry that revoked it.
         revoked: u64,
     },
     /// A block of the lease has no use left.
@@ -416,7 +417,7 @@ pub enum Refusal {
     LeaseUsedUp {
         /// Id of the block.
         lease: LeaseId,
-        /// How often it was used.
+        /// Number of uses so far.
         used: u64,
         /// Most uses of it.
         uses: u64,
@@ -426,7 +427,7 @@ pub enum Refusal {
     FileTaskStarted {
         /// Id of the task.
         task: TaskName,
-        /// Where.
+        /// Index of the entry that started it.
         started: u64,
     },
     /// The file task has ended before.
@@ -434,7 +435,7 @@ pub enum Refusal {
     FileTaskEnded {
         /// Id of the task.
         task: TaskName,
-        /// Where.
+        /// Index of the entry that ended it.
         ended: u64,
     },
     /// The result names another entry as the start of its task.
@@ -453,21 +454,21 @@ pub enum Refusal {
     /// The rules of the agent core refuse the entry.
     #[error(transparent)]
     Agent(#[from] AgentRefusal),
-    /// A document that the entry names is not there.
+    /// A document that the entry names is missing.
     #[error("the document {digest}, which the entry names, is not in the ledger")]
     BlobMissing {
-        /// Its name.
+        /// Name of the document.
         digest: Digest,
     },
-    /// A document came along that the entry does not name.
+    /// The request has a document that the entry does not name.
     #[error("the document {digest} came along, and the entry does not name it")]
     BlobUnnamed {
-        /// Its name.
+        /// Name of the document.
         digest: Digest,
     },
 }
 
-/// What was said of a plan.
+/// Last answer to a plan, for messages.
 fn said(answer: Option<Answer>) -> String {
     answer.map_or("has no answer yet".to_owned(), |answer| format!("was {}", answer.as_str()))
 }
@@ -478,17 +479,18 @@ fn entry_of(index: Option<u64>) -> String {
 }
 
 impl LedgerError {
-    /// Whether it is known that nothing was recorded. Where it is not, the entries may be in the ledger.
+    /// Returns true if nothing was recorded for certain. If false, the entries may be in the
+    /// ledger.
     pub fn is_outcome_known(&self) -> bool {
         !matches!(self, Self::OutcomeUnknown { .. } | Self::Stopped)
     }
 
-    /// Something is wrong with an entry.
+    /// Returns the error of a damaged entry.
     pub fn entry(index: u64, message: &dyn fmt::Display) -> Self {
         Self::Damaged { message: format!("entry {index}: {message}") }
     }
 
-    /// Why it was refused, where that is what happened.
+    /// Reason of the refusal, if the entry was refused.
     pub fn refusal(&self) -> Option<&Refusal> {
         if let Self::Refused { refusal } = self { Some(refusal) } else { None }
     }

@@ -1,4 +1,4 @@
-//! A whole log in one file of JSON lines: what is needed to verify it without a database.
+//! A whole log in one file of JSON lines: all that is needed to verify it without a database.
 //!
 //! ```text
 //! {"checkpoints":1,"entries":2,"format":"actum.ledger-export/1","origin":"...","root":"..."}
@@ -8,9 +8,9 @@
 //! {"document":"...","text":"..."}
 //! ```
 //!
-//! Each line is canonical JSON. A document stands behind the first entry that names it, a checkpoint
-//! behind the last entry that it covers. Bodies and documents are texts, so that their exact bytes
-//! survive any reader of JSON; bytes that are no text are in `base64`.
+//! Each line is canonical JSON. A document follows the first entry that names it, a checkpoint the
+//! last entry that it covers. Bodies and documents are texts, so that their exact bytes survive any
+//! reader of JSON; bytes that are no text are in `base64`.
 
 mod read;
 
@@ -35,13 +35,13 @@ const ENTRIES: u64 = 16;
 /// Checkpoints that are read at once.
 const CHECKPOINTS: u64 = 64;
 
-/// Why a log could not be exported, or an export not be read.
+/// Reason why a log could not be exported, or an export not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The log cannot be read.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// Something in it has no place in a line of JSON.
+    /// A value has no place in a line of JSON.
     #[error("cannot export the log: {0}; the ledger is as it was")]
     Line(#[from] CanonicalError),
     /// The export could not be written.
@@ -52,14 +52,14 @@ pub enum ExportError {
     Read(#[source] io::Error),
 }
 
-/// What an export holds.
+/// Content of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exported {
-    /// How many entries.
+    /// Number of entries.
     pub entries: u64,
-    /// How many documents.
+    /// Number of documents.
     pub documents: u64,
-    /// How many checkpoints.
+    /// Number of checkpoints.
     pub checkpoints: u64,
 }
 
@@ -105,7 +105,7 @@ struct CheckpointLine {
     note: String,
 }
 
-/// Bytes as a text, or where they are none in base64.
+/// Converts bytes to a text, or to base64 if they are not UTF-8.
 fn texts_of(bytes: Vec<u8>) -> (Option<String>, Option<String>) {
     match String::from_utf8(bytes) {
         Ok(text) => (Some(text), None),
@@ -116,7 +116,7 @@ fn texts_of(bytes: Vec<u8>) -> (Option<String>, Option<String>) {
 fn bytes_of(text: Option<String>, base64: Option<String>) -> Option<Vec<u8>> {
     match (text, base64) {
         (Some(text), None) => Some(text.into_bytes()),
-        // What is a text must not be written in another way.
+        // A text must not be written in another way.
         (None, Some(text)) => {
             STANDARD.decode(text).ok().filter(|bytes| std::str::from_utf8(bytes).is_err())
         }
@@ -124,7 +124,7 @@ fn bytes_of(text: Option<String>, base64: Option<String>) -> Option<Vec<u8>> {
     }
 }
 
-/// Writes a whole log as it is. Nothing is verified on the way but that what entries name is there.
+/// Writes a whole log as it is. The only check is that all documents that entries name exist.
 ///
 /// # Errors
 /// [`ExportError`].
@@ -167,7 +167,7 @@ pub fn export(log: &dyn Log, out: &mut dyn Write) -> Result<Exported, ExportErro
     Ok(exported)
 }
 
-/// How many checkpoints there are.
+/// Number of checkpoints in the log.
 fn count(log: &dyn Log) -> Result<u64, LedgerError> {
     let (mut from, mut count) = (0, 0);
     loop {

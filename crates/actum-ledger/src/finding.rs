@@ -1,35 +1,35 @@
-//! What is wrong with a log, and where.
+//! Findings of a verification of a log.
 
 use std::fmt;
 
 use actum_core::{Digest, RunId};
 use actum_record::lease::{LeaseId, TaskName};
 
-/// Something that is not as the entries say.
+/// A difference from what the entries say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Where.
+    /// Subject of the finding.
     pub subject: Subject,
-    /// What.
+    /// Description of the difference.
     pub message: String,
 }
 
-/// What a finding is about.
+/// Subject of a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
     /// The log as a whole.
     Log,
-    /// The tables of the database, or what finds their rows.
+    /// The tables of the database, or its indexes.
     Database,
     /// An entry, by its index.
     Entry(u64),
-    /// What is kept about a run.
+    /// Stored data of a run.
     Run(RunId),
-    /// What is kept about a plan.
+    /// Stored data of a plan.
     Plan(RunId),
-    /// What is kept about a block of a lease.
+    /// Stored data of a block of a lease.
     Lease(LeaseId),
-    /// What is kept about a file task.
+    /// Stored data of a file task.
     FileTask(TaskName),
     /// Row of a table of the agent core.
     Agent {

@@ -1,11 +1,11 @@
-//! The home of the ledger (`ACTUM_HOME`): opened once, and open to nobody else.
+//! Home of the ledger (`ACTUM_HOME`): opened once, and closed to all other users.
 //!
 //! ```text
-//! HOME/lock             taken to change names in HOME; not empty where all of them are durable
+//! HOME/lock             taken to change names in HOME; not empty if all of them are durable
 //! HOME/keys/            private keys, and the keyring (see `keys`); there or not, but never half
 //! HOME/keys.new/        the same while it is made
 //! HOME/tenants/TENANT/  one log each
-//! HOME/configuration    where the operator's configuration is (see `waiting`)
+//! HOME/configuration    path of the operator's configuration (see `waiting`)
 //! HOME/waiting          there once a decision has waited (see `waiting`)
 //! HOME/trusted/         which workspaces' policies are trusted (see `trust`)
 //! ```
@@ -39,8 +39,8 @@ const TENANTS: &str = "tenants";
 /// End of the name of a file until it gets its own.
 const NEW: &str = ".new";
 
-/// The home of the ledger. Whoever holds one has found that it is a directory that belongs to the
-/// user of this process, and that nobody else may reach what is in it.
+/// Home of the ledger. Opening one checks that it is a directory of the user of this process, and
+/// that no other user can reach its content.
 #[derive(Debug, Clone)]
 pub struct LedgerHome {
     root: Arc<Directory>,
@@ -53,11 +53,11 @@ pub struct TenantHome {
 }
 
 impl LedgerHome {
-    /// Opens the home at an absolute path; makes it where it is missing, with the directories above
+    /// Opens the home at an absolute path; makes it if it is missing, with the directories above
     /// it, each for the user alone.
     ///
     /// # Errors
-    /// [`HomeError`]: a path that is not absolute, a symbolic link, something else than a directory,
+    /// [`HomeError`]: a path that is not absolute, a symbolic link, an entry that is no directory,
     /// another owner than the user of this process, access for others, no permission to write.
     pub fn open(path: &Path) -> Result<Self, HomeError> {
         let path = &plain(path)?;
@@ -73,7 +73,7 @@ impl LedgerHome {
         Ok(Self { root: Arc::new(root) })
     }
 
-    /// The same for who only reads: nothing is made or written, and a missing one is `None`.
+    /// Opens the home for reading: nothing is made or written, and a missing one is `None`.
     ///
     /// # Errors
     /// [`HomeError`].
@@ -81,12 +81,12 @@ impl LedgerHome {
         Ok(Directory::open(&plain(path)?)?.map(|root| Self { root: Arc::new(root) }))
     }
 
-    /// Where it is.
+    /// Path of the home.
     pub fn path(&self) -> &Path {
         self.root.path()
     }
 
-    /// The directory of a tenant's log, made where it is missing, and then durable.
+    /// The directory of a tenant's log, made if it is missing, and then durable.
     ///
     /// # Errors
     /// [`HomeError`].
@@ -100,7 +100,7 @@ impl LedgerHome {
         Ok(TenantHome { directory })
     }
 
-    /// The same, if it is there.
+    /// Opens the home of a tenant, if it exists.
     ///
     /// # Errors
     /// [`HomeError`].
@@ -119,13 +119,13 @@ impl LedgerHome {
         Ok(tenants.names()?.iter().filter_map(|name| name.parse().ok()).collect())
     }
 
-    /// What is in it, for who changes nothing and relies on nothing being durable.
+    /// Directory of the home, for callers that change nothing and need nothing to be durable.
     pub(crate) fn root(&self) -> &Directory {
         &self.root
     }
 
-    /// Waits for who is changing names, and sees to it that what is there is durable. As long as the
-    /// lock is held nobody changes any.
+    /// Waits until no process changes names, and makes the existing names durable. While the lock
+    /// is held no process changes any.
     pub(crate) fn settled(&self) -> Result<Lock, HomeError> {
         loop {
             let lock = self.root.lock(LOCK, Sharing::Shared)?;
@@ -133,7 +133,7 @@ impl LedgerHome {
                 return Ok(lock);
             }
             drop(lock);
-            // Who was at work was killed, or the home is new or a copy.
+            // The last process was killed, or the home is new or a copy.
             self.change(|_| Ok::<_, HomeError>(()))?;
         }
     }
@@ -147,7 +147,8 @@ impl LedgerHome {
         unsynced.map_or(Ok(changed), |error| Err(error.into()))
     }
 
-    /// Changes names as [`Self::change`]. Returns the error of the final sync beside the result, which counts all the same.
+    /// Changes names as [`Self::change`]. Returns the error of the final sync beside the result,
+    /// which counts all the same.
     pub(crate) fn change_and_sync<T, E: From<HomeError>>(
         &self,
         change: impl FnOnce(&Directory) -> Result<T, E>,
@@ -182,7 +183,7 @@ impl LedgerHome {
 }
 
 impl TenantHome {
-    /// Where it is.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
@@ -193,7 +194,8 @@ impl TenantHome {
     }
 }
 
-/// The path without what would make the kernel follow a link at its end: a slash or a dot behind it.
+/// Returns the path without a slash or a dot at its end, which would make the kernel follow a link
+/// there.
 fn plain(path: &Path) -> Result<PathBuf, HomeError> {
     if !path.is_absolute() {
         return Err(HomeError::Relative { path: path.to_owned() });

@@ -1,7 +1,8 @@
-//! The requests of plans that wait, and their place in the home: `HOME/tenants/TENANT/queue/PLAN.json`.
+//! Requests of waiting plans, and their place in the home: `HOME/tenants/TENANT/queue/PLAN.json`.
 //!
-//! They hold contents of files, so they are no part of the ledger, which names their digests and keeps
-//! everything for ever. When nothing can come of a plan any more its request is removed.
+//! They hold contents of files, so they are no part of the ledger, which names their digests and
+//! keeps everything for ever. The request of a plan is removed when the plan can no longer be
+//! carried out.
 
 use actum_core::RunId;
 use actum_record::ledger::TenantId;
@@ -10,12 +11,13 @@ use crate::error::LedgerError;
 use crate::home::{HomeError, LedgerHome};
 
 const QUEUE: &str = "queue";
-/// How long a request is being written at most, in seconds; one that is older was cut off.
+/// Limit of the time in which a request is written, in seconds; an older one was cut off.
 const WRITING_SECONDS_MAX: i64 = 3600;
 /// The longest request that is kept, in bytes: 256 MiB.
 pub const INPUT_BYTES_MAX: usize = 256 << 20;
 
-/// Where the requests of plans that wait are kept: beside the ledger of one tenant, for every process that uses it.
+/// Store of the requests of waiting plans: beside the ledger of one tenant, for every process that
+/// uses it.
 pub trait Inputs: Send + Sync {
     /// Keeps the request of a plan, durably: before the plan is queued.
     ///
@@ -23,10 +25,10 @@ pub trait Inputs: Send + Sync {
     /// [`LedgerError`]; nothing is kept then.
     fn keep(&self, plan: RunId, bytes: &[u8]) -> Result<(), LedgerError>;
 
-    /// Reads the request of a plan. `None` where there is none. The caller compares the digest.
+    /// Reads the request of a plan. `None` if it is missing. The caller compares the digest.
     ///
     /// # Errors
-    /// [`LedgerError`] where it cannot be read.
+    /// [`LedgerError`] if it cannot be read.
     fn read(&self, plan: RunId) -> Result<Option<Vec<u8>>, LedgerError>;
 
     /// Removes the request of a plan, if there is one.
@@ -38,7 +40,7 @@ pub trait Inputs: Send + Sync {
     /// Lists the plans whose requests are kept.
     ///
     /// # Errors
-    /// [`LedgerError`] where they cannot be listed.
+    /// [`LedgerError`] if they cannot be listed.
     fn plans(&self) -> Result<Vec<RunId>, LedgerError>;
 }
 
@@ -57,7 +59,7 @@ impl HomeInputs {
 }
 
 impl Inputs for HomeInputs {
-    /// Also removes what was left of others whose writing was cut off.
+    /// Stores the request, and removes leftovers of requests whose writing was cut off.
     fn keep(&self, plan: RunId, bytes: &[u8]) -> Result<(), LedgerError> {
         let tenant = self.home.tenant(&self.tenant)?;
         let directory = tenant.directory();
@@ -122,7 +124,7 @@ mod tests {
         assert_eq!(inputs.plans().unwrap(), [two]);
     }
 
-    /// AEC-8, issue 22: a command that is killed while it queues a plan fills no disk for good.
+    /// AEC-8, issue 22: a command that is killed while it queues a plan leaves no file permanently.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test makes its own files")]
     fn what_was_cut_off_is_removed_after_an_hour() {

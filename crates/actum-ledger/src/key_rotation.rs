@@ -15,7 +15,7 @@ use crate::ledger::Ledger;
 use crate::new_entry::NewEntry;
 use crate::view::LedgerView;
 
-/// What a change of keys led to. The new key signs from now on, whether it is recorded or not.
+/// Result of a change of keys. The new key signs from now on, whether it is recorded or not.
 #[derive(Debug)]
 pub struct RotationReport {
     /// The key that signed until now.
@@ -24,34 +24,34 @@ pub struct RotationReport {
     pub new: KeyEntry,
     /// The tenants whose ledgers record it.
     pub recorded: Vec<TenantId>,
-    /// Why the new key may not survive a power cut.
+    /// Reason why the new key may not survive a power cut.
     pub unsynced: Option<HomeError>,
-    /// Those whose ledgers do not, and why.
+    /// Tenants whose ledgers do not, with the reason.
     pub unrecorded: Vec<(TenantId, Unrecorded)>,
 }
 
-/// Why a ledger does not record a change of keys.
+/// Reason why a ledger does not record a change of keys.
 #[derive(Debug, thiserror::Error)]
 pub enum Unrecorded {
-    /// Nobody can sign that.
+    /// The old key is missing or locked, so it cannot sign its retirement.
     #[error("the old key cannot say that another takes its place")]
     OldKeyGone,
     /// The entry has no bytes.
     #[error("the entry cannot be made: {message}")]
     Entry {
-        /// Why.
+        /// Error message of the signature.
         message: String,
     },
-    /// It could not be appended.
+    /// The entry could not be appended.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
 }
 
-/// Makes a new key for a role, and records in every ledger that is there that it takes the place of the
-/// old one. Where a ledger cannot be written the others are, and the new key signs all the same.
+/// Makes a new key for a role, and records in every existing ledger that it replaces the old one.
+/// If a ledger cannot be written the others are, and the new key signs all the same.
 ///
 /// # Errors
-/// [`KeyError`], where no key was made.
+/// [`KeyError`], if no key was made.
 pub fn rotate(
     home: &LedgerHome,
     role: KeyRole,

@@ -1,17 +1,17 @@
-//! The private keys of an installation, and the keyring that tells of them.
+//! Private keys of an installation, and the keyring that lists them.
 //!
 //! ```text
 //! HOME/keys/keyring.json     the public keys, what each signs and when (actum.keyring/1)
 //! HOME/keys/ROLE/KEYID.pem   the private keys (PKCS#8), none of which is ever removed
 //! ```
 //!
-//! A key is durable before the keyring names it, and the keyring before anything is signed. So what
-//! was signed can be told from what was not, also after a power cut. A private key that no keyring
-//! names was being made when its process was killed, and signed nothing.
+//! A key is durable before the keyring names it, and the keyring before anything is signed. So the
+//! keyring names every key that ever signed something, also after a power cut. A private key that
+//! no keyring names signed nothing: its process was killed while it made the key.
 //!
-//! The approval key may be under a passphrase. All others sign unattended, so any process that can read their
-//! files can use them. A new approval key that the passphrase of its predecessor did not vouch for counts only
-//! after a day ([`Admission::AfterWait`]), in which it can be denied.
+//! The approval key may be under a passphrase. All others sign unattended, so any process that can
+//! read their files can use them. A new approval key that the passphrase of its predecessor did not
+//! vouch for counts only after a day ([`Admission::AfterWait`]), in which it can be denied.
 
 mod passphrase;
 mod pem;
@@ -40,18 +40,18 @@ use private::NewKey;
 pub use private::Protection;
 pub use problem::KeyError;
 
-/// The roles of which there is a key from the beginning.
+/// Roles that have a key from the beginning.
 const ROLES: [KeyRole; 2] = [KeyRole::Result, KeyRole::Checkpoint];
 
-/// How much longer than from one change to the next a key counts, on both sides, in microseconds: an
-/// hour, in which runs that are under way can end, and a clock that is set right does no harm.
+/// Margin of an hour, in microseconds, by which a key also counts before and after its time. Runs
+/// that are under way can end in it, and a correction of the clock does no harm.
 pub const LEEWAY_MICROS: i64 = 3_600_000_000;
 
-/// How long a new approval key waits that neither its predecessor nor a fresh installation vouches for, in
-/// microseconds: a day, in which the operator can deny it.
+/// Waiting time of a new approval key that neither its predecessor nor a fresh installation vouches
+/// for, in microseconds: a day, in which the operator can deny it.
 pub const WAIT_MICROS: i64 = 24 * LEEWAY_MICROS;
 
-/// When a new key begins to count.
+/// Time at which a new key begins to count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
     /// Immediately, with [`LEEWAY_MICROS`] before for clocks that are set back.
@@ -84,33 +84,34 @@ const _: fn() = || {
 /// The passphrases of a change of keys.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Passphrases<'p> {
-    /// That of the key that goes. Without it a key that is protected so cannot say that it goes.
+    /// Passphrase of the old key. Without it a passphrase-protected key cannot sign its own
+    /// retirement.
     pub old: Option<&'p Passphrase>,
-    /// That of the key that comes; without one nothing but its permissions protects its file.
+    /// Passphrase of the new key; without one only its permissions protect its file.
     pub new: Option<&'p Passphrase>,
 }
 
-/// What a ledger must record of a change of keys.
+/// Change of keys that a ledger must record.
 #[derive(Debug)]
 #[must_use]
 pub struct Rotated {
     /// The key that signed until now.
     pub old: KeyId,
-    /// Its private half, to sign that it does so no longer; where that is gone or locked, or its
-    /// signatures do not count any more, nobody can say so for it.
+    /// Private half of the retired key, to sign its own retirement. `None` if the file is missing
+    /// or locked, or if signatures of the key no longer count.
     pub signer: Option<SigningKey>,
     /// The key that signs from now on.
     pub new: KeyEntry,
-    /// Why the change may not survive a power cut.
+    /// Reason why the change may not survive a power cut.
     pub unsynced: Option<HomeError>,
 }
 
 impl Keys {
-    /// Opens the keys. Where there are none yet, one is made for results and one for checkpoints;
-    /// of processes that come at the same time one does so.
+    /// Opens the keys. In a home without keys, one is made for results and one for checkpoints; of
+    /// several processes at once, only one makes them.
     ///
     /// # Errors
-    /// [`KeyError`]. That a private key is not as it should be is told by [`Keys::signer`].
+    /// [`KeyError`]. An unusable private key is reported by [`Keys::signer`].
     pub fn open(home: &LedgerHome, now: Timestamp) -> Result<Self, KeyError> {
         drop(home.settled()?);
         if let Some(keys) = Self::open_existing(home)? {
@@ -123,7 +124,7 @@ impl Keys {
         Self::open_existing(home)?.ok_or_else(|| KeyError::Gone { home: home.path().to_owned() })
     }
 
-    /// The same for who only reads: nothing is made, and where there are no keys it is `None`.
+    /// Opens the keys for reading: nothing is made, and a home without keys is `None`.
     ///
     /// # Errors
     /// [`KeyError`].
@@ -133,7 +134,7 @@ impl Keys {
         Ok(Some(Self { home: home.clone(), keyring }))
     }
 
-    /// Where they lie.
+    /// Home that the keys are in.
     pub fn home(&self) -> &LedgerHome {
         &self.home
     }
@@ -143,22 +144,22 @@ impl Keys {
         &self.keyring
     }
 
-    /// The key that signs for a role at this moment: the newest that the keyring on the disk has,
-    /// which may be newer than [`Keys::keyring`].
+    /// Returns the key that signs for a role at this moment: the newest that the keyring on the
+    /// disk has, which may be newer than [`Keys::keyring`].
     ///
     /// # Errors
-    /// [`KeyError`]: there is none, or it is not sound, or it does not count at `now`, or it is
+    /// [`KeyError`]: the key is missing or not sound, or it does not count at `now`, or it is
     /// protected by a passphrase.
     pub fn signer(&self, role: KeyRole, now: Timestamp) -> Result<SigningKey, KeyError> {
         let _settled = self.home.settled()?;
         self.usable(role, now, None)
     }
 
-    /// The same for a key that is protected by a passphrase. It takes about 100 ms.
+    /// Returns the signer of a passphrase-protected key. It takes about 100 ms.
     ///
     /// # Errors
-    /// As [`Keys::signer`]; also where the passphrase is another one, and where the key is not
-    /// protected by one.
+    /// As [`Keys::signer`]; also if the passphrase is wrong, and if the key is not protected by
+    /// one.
     pub fn unlock(
         &self,
         role: KeyRole,
@@ -169,8 +170,8 @@ impl Keys {
         self.usable(role, now, Some(passphrase))
     }
 
-    /// Whether there is such a key; nothing is made or written to find out. A key that may wait for its
-    /// passphrase passes, though nobody can tell before whether it will open.
+    /// Checks that a role has a usable key, without making or writing anything. A
+    /// passphrase-protected key passes, since only the passphrase can show whether it opens.
     ///
     /// # Errors
     /// As [`Keys::signer`].
@@ -196,18 +197,18 @@ impl Keys {
     /// Protection of the current key of a role, as its file says.
     ///
     /// # Errors
-    /// [`KeyError`]: there is none, or it still waits, or its file is no key.
+    /// [`KeyError`]: the key is missing, or it still waits, or its file is no key.
     pub fn protection(&self, role: KeyRole, now: Timestamp) -> Result<Protection, KeyError> {
         let directory = self.directory()?;
         let entry = current(&read_keyring(&directory)?, &directory, role, now)?;
         private::protection(&directory, &entry)
     }
 
-    /// Whether the private half of a key is here, sound and without a passphrase. Keys that were rotated out count: they
-    /// were made here.
+    /// Returns true if the private half of a key is present, sound and without a passphrase. Keys
+    /// that were rotated out count: they were made here.
     ///
     /// # Errors
-    /// [`KeyError`] where the directory of keys cannot be used.
+    /// [`KeyError`] if the directory of keys cannot be used.
     pub fn holds(&self, id: &KeyId) -> Result<bool, KeyError> {
         let Some(entry) = self.keyring.keys().iter().find(|key| key.id == *id) else {
             return Ok(false);
@@ -224,11 +225,11 @@ impl Keys {
         private::protection(&self.directory()?, key)
     }
 
-    /// Makes the first key of a role. A process that is killed meanwhile leaves either all as it was or
-    /// all done.
+    /// Makes the first key of a role. A process that is killed meanwhile leaves either the old
+    /// state or the new one.
     ///
     /// # Errors
-    /// [`KeyError`]: there is one, or the passphrase is too short or not for this role.
+    /// [`KeyError`]: the role has a key, or the passphrase is too short or not for this role.
     pub fn make(
         &mut self,
         role: KeyRole,
@@ -254,15 +255,15 @@ impl Keys {
         Ok(new)
     }
 
-    /// Makes a new key for a role, which takes the place of the newest one. The old one counts a little
-    /// longer, for runs that are under way; what it signed stays valid.
+    /// Makes a new key for a role, which replaces the newest one. The old one counts a little
+    /// longer, for runs that are under way; its signatures stay valid.
     ///
-    /// A process that is killed meanwhile leaves either all as it was or all done. That the ledger
-    /// records it is left to the caller.
+    /// A process that is killed meanwhile leaves either the old state or the new one. The caller
+    /// records the change in the ledger.
     ///
     /// # Errors
-    /// [`KeyError`]: the clock stands before the time of the old key, or others may reach its file, or
-    /// its passphrase is another one; as with [`Keys::make`], where there is none.
+    /// [`KeyError`]: the clock is before the time of the old key, or others may reach its file, or
+    /// the passphrase is wrong; as with [`Keys::make`], if the role has no key.
     pub fn rotate(
         &mut self,
         role: KeyRole,
@@ -303,11 +304,11 @@ impl Keys {
         Ok(Rotated { old, signer, new, unsynced })
     }
 
-    /// Denies the key of a role that waits to be admitted: it never counts, and its predecessor goes on.
-    /// Returns the denied key.
+    /// Denies the key of a role that waits to be admitted: it never counts, and its predecessor
+    /// stays in force. Returns the denied key.
     ///
     /// # Errors
-    /// [`KeyError::NoneWaiting`]; others where the keyring cannot be read or written.
+    /// [`KeyError::NoneWaiting`]; others if the keyring cannot be read or written.
     pub fn deny(&mut self, role: KeyRole, now: Timestamp) -> Result<KeyEntry, KeyError> {
         let (denied, keyring) = self.home.change(|_| {
             let directory = self.directory()?;
@@ -331,7 +332,7 @@ impl Keys {
         Ok(denied)
     }
 
-    /// Where the keyring is.
+    /// Path of the keyring.
     pub fn keyring_path(&self) -> PathBuf {
         self.home.path().join(DIRECTORY).join(KEYRING)
     }
@@ -359,8 +360,9 @@ impl SigningKey {
 
     /// Lends the secret of a lease key; `None` for a key of any other role.
     ///
-    /// Biscuit signs a block with a key of its own type, which is made from the secret, so a [`Signer`] is not enough to
-    /// grant a lease. Nothing else needs a secret, and no other role gives its own away.
+    /// Biscuit signs a block with a key of its own type, which is made from the secret, so a
+    /// [`Signer`] is not enough to grant a lease. Nothing else needs a secret, and no other role
+    /// gives its own away.
     pub fn with_secret<T>(&self, use_secret: impl FnOnce(&[u8; 32]) -> T) -> Option<T> {
         match self.role {
             KeyRole::Lease => Some(use_secret(self.key.as_bytes())),
@@ -388,13 +390,13 @@ impl Signer for SigningKey {
 }
 
 impl fmt::Debug for SigningKey {
-    /// Its name alone.
+    /// Prints the name alone.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SigningKey({} {})", self.role, self.id)
     }
 }
 
-/// Makes the first keys, which are there all at once.
+/// Makes the first keys, which appear all at once.
 fn make(root: &Directory, now: Timestamp) -> Result<(), KeyError> {
     clear(root)?;
     let directory = root.directory_made(KEYS_NEW)?;
@@ -405,7 +407,7 @@ fn make(root: &Directory, now: Timestamp) -> Result<(), KeyError> {
     Ok(root.rename(KEYS_NEW, DIRECTORY)?)
 }
 
-/// Removes what someone made who was killed before it was complete: keys that no keyring named.
+/// Removes unfinished keys of a killed process: no keyring names them.
 fn clear(root: &Directory) -> Result<(), HomeError> {
     let Some(directory) = root.directory(KEYS_NEW)? else { return Ok(()) };
     for role in KeyRole::ALL {
@@ -458,7 +460,7 @@ fn check_not_waiting(keyring: &Keyring, role: KeyRole, now: Timestamp) -> Result
     }
 }
 
-/// Refuses one more key where there are as many as there may be.
+/// Refuses one more key if the keyring is full.
 fn check_room(keyring: &Keyring, directory: &Directory) -> Result<(), KeyError> {
     if keyring.keys().len() < KEYS_MAX {
         return Ok(());
@@ -466,7 +468,7 @@ fn check_room(keyring: &Keyring, directory: &Directory) -> Result<(), KeyError> 
     Err(KeyError::TooMany { path: directory.path().join(KEYRING) })
 }
 
-/// Whether a key counts now.
+/// Checks that a key counts now.
 fn check(key: &KeyEntry, directory: &Directory, now: Timestamp) -> Result<(), KeyError> {
     let role = key.role;
     match key.check(role, now) {

@@ -28,16 +28,16 @@ pub struct Ledger {
     shared: Arc<Shared>,
 }
 
-/// Something that is not answered yet.
+/// Pending answer.
 #[must_use]
 #[derive(Debug)]
 pub struct Pending<T> {
     answer: Receiver<Result<T, LedgerError>>,
 }
 
-/// What opens a store. It is asked again after a failure.
+/// Function that opens a store. It is called again after a failure.
 pub(crate) type Opener = Box<dyn FnMut() -> Result<Box<dyn Store>, LedgerError> + Send>;
-/// What signs checkpoints: the key that counts now.
+/// Source of the signer of checkpoints: the key that counts now.
 pub(crate) type CheckpointKey = Box<dyn Fn() -> Result<Box<dyn Signer>, LedgerError> + Send>;
 
 #[derive(Debug)]
@@ -46,16 +46,16 @@ struct Shared {
     messages: Option<Sender<Message>>,
     writer: Mutex<Option<JoinHandle<()>>>,
     store: Arc<SharedStore>,
-    /// Whether the writer was asked to get ready for an append.
+    /// True if the writer was asked to get ready for an append.
     is_warm: AtomicBool,
-    /// Why the writer does not run, where its thread could not be started.
+    /// Reason why the thread of the writer could not be started.
     unstarted: Option<LedgerError>,
     warning: Arc<Mutex<Option<LedgerError>>>,
 }
 
 impl Ledger {
-    /// Starts the writer, which opens the log of the tenant and makes it at first use. This does not
-    /// wait for it: what goes wrong is the answer to the first question.
+    /// Starts the writer, which opens the log of the tenant and makes it at first use. This does
+    /// not wait for it: an error is the answer to the first question.
     pub fn open(
         home: &LedgerHome,
         tenant: &TenantId,
@@ -77,8 +77,8 @@ impl Ledger {
         Self::over(Box::new(opener), Box::new(key))
     }
 
-    /// Starts the writer over any store. `open` is called for it before it is needed, and again after a failure; `key` gives
-    /// what signs checkpoints.
+    /// Starts the writer over any store. `open` is called for it before it is needed, and again
+    /// after a failure; `key` returns the signer of checkpoints.
     pub fn over(
         open: Box<dyn FnMut() -> Result<Box<dyn Store>, LedgerError> + Send>,
         key: Box<dyn Fn() -> Result<Box<dyn Signer>, LedgerError> + Send>,
@@ -99,12 +99,12 @@ impl Ledger {
         Self { shared: Arc::new(Shared { messages, writer, store, is_warm, unstarted, warning }) }
     }
 
-    /// Appends in one durable transaction: all of them, or none where one is refused.
+    /// Appends in one durable transaction: all of them, or none if one is refused.
     pub fn append(&self, entries: Vec<NewEntry>) -> Pending<Vec<Appended>> {
         let (answer, pending) = Pending::new();
         match Prepared::all(entries) {
             Ok(entries) => self.send(Message::Append { entries, answer }),
-            // Nobody else holds the other end, so it is there.
+            // The other end is held here, so it exists.
             Err(refusal) => drop(answer.send(Err(refusal.into()))),
         }
         pending
@@ -114,18 +114,18 @@ impl Ledger {
     /// from now on.
     pub fn limit(&self, bytes_max: u64) {
         self.shared.store.set_limit(bytes_max);
-        // Nobody waits for it: a store that cannot be opened takes no entry either.
+        // The answer is not needed: a store that cannot be opened takes no entry either.
         drop(self.ask(move |store| {
             store.limit(bytes_max);
             Ok(())
         }));
     }
 
-    /// Reads the log as it is at one moment, on the calling thread: all that was answered before, by any process. `question`
-    /// must not use this ledger.
+    /// Reads the log as it is at one moment, on the calling thread: all that was answered before,
+    /// by any process. `question` must not use this ledger.
     ///
     /// # Errors
-    /// [`LedgerError`] where the store cannot be opened or read; those of `question`.
+    /// [`LedgerError`] if the store cannot be opened or read; those of `question`.
     pub fn read<T>(
         &self,
         question: impl FnOnce(&dyn Log) -> Result<T, LedgerError>,
@@ -134,15 +134,15 @@ impl Ledger {
             return Err(error.clone());
         }
         let answer = self.shared.store.read(question);
-        // A reader usually appends next: the writer gets ready while the caller goes on.
+        // A reader usually appends next: the writer gets ready while the caller continues.
         if !self.shared.is_warm.swap(true, Ordering::Relaxed) {
             self.send(Message::Warm);
         }
         answer
     }
 
-    /// Runs a question on the writer's thread, after all that was sent before. For what must keep to that order; what only
-    /// reads goes through [`Ledger::read`].
+    /// Runs a question on the writer's thread, after all that was sent before. It is for work that
+    /// must keep to that order; pure reads go through [`Ledger::read`].
     pub fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&mut dyn Store) -> Result<T, LedgerError> + Send + 'static,
@@ -153,7 +153,7 @@ impl Ledger {
                 Ok(store) => question(store),
                 Err(error) => Err(error),
             };
-            // Whoever asked may have gone.
+            // The caller may have gone.
             drop(answer.send(answered));
         })));
         pending
@@ -167,8 +167,8 @@ impl Ledger {
         self.read(|log| log.origin())
     }
 
-    /// Makes durable what can be read already: the process that appended it may have been killed before it did so. Runs on
-    /// the writer's thread, since it is about what is written.
+    /// Makes all readable entries durable: the process that appended them may have been killed
+    /// before it did so. Runs on the writer's thread, since it concerns written entries.
     pub fn make_durable(&self) -> Pending<()> {
         self.ask(|store| store.make_durable())
     }
@@ -178,34 +178,34 @@ impl Ledger {
         self.ask(|store| store.rebuild_agent_current())
     }
 
-    /// Signs a checkpoint of all there is, or gives the newest one where that covers it. `None` where
+    /// Signs a checkpoint of the whole log, or returns the newest one if that covers it. `None` if
     /// the log is empty.
     ///
-    /// The writer signs one by itself, after its answers, when 64 entries came since the last.
-    /// Where that fails the entries stay, it is tried again after the next ones, and
-    /// [`Ledger::warning`] tells why.
+    /// The writer signs one by itself, after its answers, when 64 entries came since the last. If
+    /// that fails the entries stay, it is tried again after the next ones, and [`Ledger::warning`]
+    /// returns the reason.
     pub fn checkpoint(&self) -> Pending<Option<SignedCheckpoint>> {
         let (answer, pending) = Pending::new();
         self.send(Message::Checkpoint(answer));
         pending
     }
 
-    /// Why the writer could not sign the checkpoint that was due, the last time that it tried by itself:
-    /// also that the log is not the one that was signed before. It does so after its answers, so who was
-    /// answered and looks at once may be too early: an answer to a later question comes behind it. This
-    /// waits for nothing.
+    /// Error of the writer's last own attempt to sign the checkpoint that was due: also that the
+    /// log differs from the one that was signed before. The attempt comes after the answers, so a
+    /// caller who looks right after an answer may be too early. The answer to a later question
+    /// comes behind it. This waits for nothing.
     pub fn warning(&self) -> Option<LedgerError> {
         self.shared.warning.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Waits until the writer has done what it does after its answers, and gives [`Ledger::warning`], or
-    /// why it could not.
+    /// Waits until the writer has done its work after the answers. Returns [`Ledger::warning`], or
+    /// the error of the wait.
     pub fn finish(&self) -> Option<LedgerError> {
         self.ask(|_| Ok(())).wait().err().or_else(|| self.warning())
     }
 
-    /// A message that cannot be delivered is dropped, and with it the way to the answer, which is how
-    /// who waits learns of it.
+    /// Sends a message to the writer. One that cannot be delivered is dropped with the sender of
+    /// its answer; the waiting caller then gets `Stopped`.
     fn send(&self, message: Message) {
         if let Some(error) = &self.shared.unstarted {
             return message.refuse(error.clone());
@@ -223,7 +223,7 @@ impl Drop for Shared {
         // A question may hold the last handle, and the writer cannot wait for itself.
         let others = writer.filter(|it| it.thread().id() != std::thread::current().id());
         if let Some(writer) = others {
-            // A writer that panicked left everyone without an answer, which they were told.
+            // A panic of the writer left all callers without an answer, which was reported to them.
             drop(writer.join());
         }
     }
@@ -238,7 +238,7 @@ impl<T> Pending<T> {
     /// Waits for the answer.
     ///
     /// # Errors
-    /// [`LedgerError`]; `Stopped` where there will be none.
+    /// [`LedgerError`]; `Stopped` if there will be no answer.
     pub fn wait(self) -> Result<T, LedgerError> {
         self.answer.recv().unwrap_or(Err(LedgerError::Stopped))
     }
@@ -267,11 +267,12 @@ fn first(
     Ok(NewEntry { kind: EntryKind::LogStarted, body, blobs: Vec::new() })
 }
 
-/// What a thread needs to start, in bytes: a stack of 2 MiB, and what the standard library maps beside it.
+/// Memory that a thread needs to start, in bytes: a stack of 2 MiB, and what the standard library
+/// maps beside it.
 const THREAD_BYTES: usize = (2 << 20) + (256 << 10);
 
-/// Whether a thread can start. Where its stack can be mapped and what comes after it cannot, the standard library ends the
-/// process.
+/// Tests whether a thread can start. If only its stack can be mapped, and not what comes after it,
+/// the standard library ends the process.
 fn room_for_thread() -> Result<(), String> {
     let mut room: Vec<u8> = Vec::new();
     room.try_reserve_exact(THREAD_BYTES).map_err(|error| error.to_string())

@@ -1,8 +1,8 @@
-//! The append-only record of what was done, and the keys that sign it.
+//! Append-only record of what was done, and the keys that sign it.
 //!
 //! A ledger is the log of one tenant: entries in a dense sequence, a Merkle tree over their exact
 //! bytes, and signed checkpoints of that tree. [`Ledger`] appends, [`LedgerView`] reads,
-//! [`verify`](verify::verify) finds whatever was changed behind their back.
+//! [`verify`](verify::verify) finds every change behind their back.
 
 pub mod conformance;
 mod error;

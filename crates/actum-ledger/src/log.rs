@@ -21,97 +21,98 @@ pub use agent::{
 pub struct Entry {
     /// Its place, counted from 0.
     pub index: u64,
-    /// What it records.
+    /// Kind of the entry.
     pub kind: EntryKind,
     /// Its exact bytes.
     pub body: Vec<u8>,
 }
 
-/// One run, as its entries tell. All of it follows from them.
+/// One run, computed from its entries alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunRow {
     /// The run.
     pub run: RunId,
-    /// Where it was made.
+    /// Workspace of the run.
     pub workspace: WorkspaceId,
-    /// The key of the request, where the caller gave one.
+    /// The key of the request, if the caller gave one.
     pub request: Option<RequestKey>,
-    /// Which attempt at the request it is; 1 where there is no key.
+    /// Number of the attempt at the request; 1 for a run without a key.
     pub attempt: u32,
     /// The index of its `EFFECT_STARTED`.
     pub started: u64,
     /// The index of its `EFFECT_DONE`.
     pub done: Option<u64>,
-    /// How it ended.
+    /// Status of the ended run.
     pub status: Option<Status>,
 }
 
 impl RunRow {
-    /// Where the run is in its life: the ledger knows of none before its intent.
+    /// Returns the state of the run: the ledger knows of none before its intent.
     pub fn state(&self) -> State {
-        // A row that does not say how the run ended is damaged, and the run is over all the same.
+        // A row without a status of the end is damaged, and the run is over all the same.
         let ended = || State::Recorded(self.status.unwrap_or(Status::Failed));
         self.done.map_or(State::Changing, |_| ended())
     }
 }
 
-/// One plan that was queued, as its entries tell. All of it follows from them.
+/// One queued plan, computed from its entries alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanRow {
     /// The plan.
     pub plan: RunId,
-    /// For which workspace.
+    /// Workspace of the plan.
     pub workspace: WorkspaceId,
     /// The index of its `PLAN_QUEUED`.
     pub queued: u64,
-    /// What was said of it last, and the index of that `PLAN_ANSWERED`.
+    /// The last answer, and the index of that `PLAN_ANSWERED`.
     pub answered: Option<(Answer, u64)>,
-    /// The index of the `EFFECT_STARTED` or `ACTION_STARTED` that its approval let go.
+    /// The index of the `EFFECT_STARTED` or `ACTION_STARTED` that its approval allowed.
     pub started: Option<u64>,
 }
 
 impl PlanRow {
-    /// Whether something can still come of it, as far as its entries tell; it may have expired.
+    /// Returns true if the plan can still be carried out, as far as its entries show; it may have
+    /// expired.
     pub fn is_open(&self) -> bool {
         let is_refused = matches!(self.answered, Some((Answer::Denied | Answer::Revoked, _)));
         self.started.is_none() && !is_refused
     }
 }
 
-/// One block of a lease, as the entries about it tell.
+/// One block of a lease, computed from its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseRow {
     /// Id of the block.
     pub lease: LeaseId,
-    /// Index of its `LEASE_GRANTED`; none of a block that a holder appended.
+    /// Index of its `LEASE_GRANTED`; `None` for a block that a holder appended.
     pub granted: Option<u64>,
     /// Index of its `LEASE_REVOKED`.
     pub revoked: Option<u64>,
-    /// How often it was used: the number of `EFFECT_STARTED` and `FILE_TASK_STARTED` that name it. The runs of a file task
-    /// are not counted.
+    /// Number of uses: `EFFECT_STARTED` and `FILE_TASK_STARTED` entries that name it. The runs of a
+    /// file task are not counted.
     pub used: u64,
 }
 
 impl LeaseRow {
-    /// A block that no entry is about yet.
+    /// Row of a block without any entry.
     pub fn unknown(lease: LeaseId) -> Self {
         Self { lease, granted: None, revoked: None, used: 0 }
     }
 }
 
-/// One file task, as its entries tell.
+/// One file task, computed from its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileTaskRow {
     /// Id of the task.
     pub task: TaskName,
-    /// Index of its `FILE_TASK_STARTED`; none where it was refused before.
+    /// Index of its `FILE_TASK_STARTED`; `None` if it was refused before.
     pub started: Option<u64>,
     /// Index of its `FILE_TASK_ENDED`.
     pub ended: Option<u64>,
 }
 
 impl FileTaskRow {
-    /// Whether it was started and has no end yet.
+    /// Returns true if it was started and has not ended.
     pub fn is_open(&self) -> bool {
         self.started.is_some() && self.ended.is_none()
     }
@@ -120,7 +121,7 @@ impl FileTaskRow {
 /// A signed checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedCheckpoint {
-    /// How many entries it covers.
+    /// Number of entries that it covers.
     pub size: u64,
     /// The signed note.
     pub note: String,
@@ -128,10 +129,10 @@ pub struct SignedCheckpoint {
 
 /// A log that can be read.
 pub trait Log {
-    /// How many entries there are.
+    /// Number of entries in the log.
     ///
     /// # Errors
-    /// [`LedgerError`], as of everything here, where the store cannot be read.
+    /// [`LedgerError`], as of everything here, if the store cannot be read.
     fn size(&self) -> Result<u64, LedgerError>;
 
     /// One entry.
@@ -140,11 +141,11 @@ pub trait Log {
     /// See [`Log::size`].
     fn entry(&self, index: u64) -> Result<Option<Entry>, LedgerError>;
 
-    /// One entry that must be there, with the hash that was recorded with it: what stands in the file of a
-    /// ledger can be changed by whoever owns that.
+    /// Returns one existing entry after a comparison with its recorded hash: the owner of the file
+    /// of a ledger can change its bytes.
     ///
     /// # Errors
-    /// See [`Log::size`]; `Damaged` where it is missing, or not what it was.
+    /// See [`Log::size`]; `Damaged` if it is missing or was changed.
     fn sound_entry(&self, index: u64) -> Result<Entry, LedgerError> {
         let damaged = |message: &str| LedgerError::entry(index, &message);
         let entry = self.entry(index)?.ok_or_else(|| damaged("it is missing"))?;
@@ -165,7 +166,7 @@ pub trait Log {
     /// The hash of a complete subtree.
     ///
     /// # Errors
-    /// See [`Log::size`]; `Damaged` where there is none.
+    /// See [`Log::size`]; `Damaged` if it is missing.
     fn node(&self, node: Node) -> Result<Digest, LedgerError>;
 
     /// A document by its digest; the caller compares.
@@ -174,7 +175,7 @@ pub trait Log {
     /// See [`Log::size`].
     fn blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, LedgerError>;
 
-    /// What is known of a run.
+    /// Returns the row of a run.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -196,13 +197,13 @@ pub trait Log {
         request: &RequestKey,
     ) -> Result<Vec<RunRow>, LedgerError>;
 
-    /// What is known of a plan that was queued.
+    /// Returns the row of a queued plan.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn plan(&self, plan: RunId) -> Result<Option<PlanRow>, LedgerError>;
 
-    /// The plans of which something can still come, oldest first; also those that have expired.
+    /// Returns the plans that can still be carried out, oldest first; also those that have expired.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -215,13 +216,13 @@ pub trait Log {
     fn newest_plans(&self, workspace: WorkspaceId, count: u64)
     -> Result<Vec<PlanRow>, LedgerError>;
 
-    /// One block of a lease; none where no entry is about it.
+    /// Returns one block of a lease; `None` if no entry names it.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn lease(&self, lease: LeaseId) -> Result<Option<LeaseRow>, LedgerError>;
 
-    /// One file task; none where no entry is about it.
+    /// Returns one file task; `None` if no entry names it.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -233,7 +234,7 @@ pub trait Log {
     /// See [`Log::size`].
     fn open_file_tasks(&self) -> Result<Vec<FileTaskRow>, LedgerError>;
 
-    /// Step of a goal; none where no event is about it.
+    /// Returns a step of a goal; `None` if no event names it.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -249,7 +250,7 @@ pub trait Log {
     /// See [`Log::size`].
     fn open_agent_steps(&self) -> Result<Vec<AgentStepRow>, LedgerError>;
 
-    /// Newest event of a step of a plan; none where no event is about it.
+    /// Returns the newest event of a step of a plan; `None` if no event names it.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -259,14 +260,15 @@ pub trait Log {
         step: &StepId,
     ) -> Result<Option<AgentCurrentRow>, LedgerError>;
 
-    /// Indexes of all entries of the agent core about a goal, in the order of the log. Read them with [`Log::sound_entry`].
+    /// Indexes of all entries of the agent core about a goal, in the order of the log. Read them
+    /// with [`Log::sound_entry`].
     ///
     /// # Errors
     /// See [`Log::size`].
     fn agent_entries(&self, correlation: &CorrelationId) -> Result<Vec<u64>, LedgerError>;
 
-    /// Goal that the key of a request stands for: the first one with an event that names it; none where there is no such
-    /// event.
+    /// Returns the goal that the key of a request is bound to: the first one with an event that
+    /// names it; `None` without such an event.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -291,10 +293,11 @@ pub trait Log {
     /// See [`Log::size`].
     fn count_duplicate_effects(&self) -> Result<u64, LedgerError>;
 
-    /// Where the newest entries of a kind are, at most `count` of those before the entry `before`, the newest
-    /// first. Those of `ACTION_ENDED`, `CATALOG_CHANGED`, `ALERT_RAISED`, `ALERT_SEEN`, `HISTORY_FORGOTTEN`, `LEASE_GRANTED`,
-    /// `LEASE_REVOKED` and `SLO_WAIVED` are found at once; for another kind the whole log may be looked through. Read them
-    /// with [`Log::sound_entry`].
+    /// Returns the indexes of the newest entries of a kind: at most `count` of those before the
+    /// entry `before`, the newest first. Those of `ACTION_ENDED`, `CATALOG_CHANGED`,
+    /// `ALERT_RAISED`, `ALERT_SEEN`, `HISTORY_FORGOTTEN`, `LEASE_GRANTED`, `LEASE_REVOKED` and
+    /// `SLO_WAIVED` are found at once; for another kind the whole log may be read. Read them with
+    /// [`Log::sound_entry`].
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -317,7 +320,7 @@ pub trait Log {
     /// See [`Log::size`].
     fn checkpoints(&self, size: u64, count: u64) -> Result<Vec<SignedCheckpoint>, LedgerError>;
 
-    /// The name of the log, which stands in its first entry.
+    /// Name of the log, from its first entry.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -336,7 +339,7 @@ pub trait Log {
     /// First entry of the log.
     ///
     /// # Errors
-    /// See [`Log::size`]; `Damaged` where it is missing or another.
+    /// See [`Log::size`]; `Damaged` if it is missing or another.
     fn beginning(&self) -> Result<LogStarted, LedgerError> {
         let damaged = |message: String| LedgerError::Damaged { message };
         let first = self.entry(0)?.ok_or_else(|| damaged("it has no first entry".to_owned()))?;

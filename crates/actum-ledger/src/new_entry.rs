@@ -7,10 +7,10 @@ use actum_record::merkle::leaf_hash;
 use crate::error::Refusal;
 use crate::limits::{BODY_BYTES_MAX, REQUEST_ENTRIES_MAX};
 
-/// Something to append.
+/// Entry to append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEntry {
-    /// What it records.
+    /// Kind of the entry.
     pub kind: EntryKind,
     /// Its exact bytes.
     pub body: Vec<u8>,
@@ -18,8 +18,8 @@ pub struct NewEntry {
     pub blobs: Vec<Vec<u8>>,
 }
 
-/// An entry whose bytes were checked, ready to be appended. A store keeps its body, its documents and what
-/// [`facts`](Self::facts) says, which follows from the body.
+/// An entry whose bytes were checked, ready to be appended. A store keeps its body, its documents
+/// and its [`facts`](Self::facts), which follow from the body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
     body: Vec<u8>,
@@ -31,7 +31,7 @@ pub struct Prepared {
 /// Entries that are appended all or none.
 pub type Request = Vec<Prepared>;
 
-/// Where an entry came to be.
+/// Index and hash of an appended entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Appended {
     /// Its place, counted from 0.
@@ -64,7 +64,8 @@ impl Prepared {
         &self.body
     }
 
-    /// What its bytes say: its kind, and the run, workspace, plan, request and documents that it names.
+    /// Facts from its bytes: its kind, and the run, workspace, plan, request and documents that it
+    /// names.
     pub fn facts(&self) -> &EntryFacts {
         &self.facts
     }
@@ -79,8 +80,8 @@ impl Prepared {
         self.documents.iter().map(|(digest, bytes)| (*digest, &**bytes))
     }
 
-    /// Whether it starts something, rather than ends or answers what was started. A store that is full rejects only such
-    /// entries.
+    /// Returns true if it starts something, rather than ends or answers it. A full store rejects
+    /// only such entries.
     pub fn starts_something(&self) -> bool {
         match self.facts.kind {
             EntryKind::EffectStarted

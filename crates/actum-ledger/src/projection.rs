@@ -1,8 +1,8 @@
-//! Runs, plans, the catalog, alerts and the agent core as they follow from the entries: a fold, one step of it for appending,
-//! for storing and for verifying (AEC-8).
+//! Projection: runs, plans, the catalog, alerts and the agent core as they follow from the entries.
+//! It is a fold, with one step for appending, for storing and for verifying (AEC-8).
 //!
-//! A store asks [`ProjectionUpdate`] whether it takes the entries of a request, and stores the runs and plans that it gives,
-//! in the transaction of the entries.
+//! A store asks [`ProjectionUpdate`] whether it takes the entries of a request, and stores the runs
+//! and plans that it returns, in the transaction of the entries.
 
 pub mod agent;
 mod alert;
@@ -31,20 +31,20 @@ pub(crate) use lease::after as lease_after;
 pub use plan::KnownPlan;
 pub(crate) use plan::after as plan_after;
 
-/// What is known of a run, and the hash of the entry that it began with.
+/// Facts about a run, and the hash of the entry that it began with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
-    /// What its entries tell.
+    /// Row computed from its entries.
     pub row: RunRow,
     /// Hash of its `EFFECT_STARTED`.
     pub leaf: Digest,
 }
 
-/// What is known of a run after the entry `index` with the hash `leaf`, from what was known of it
-/// before. Nothing where the entry is about no run.
+/// Computes a run after the entry `index` with the hash `leaf`, from its state before. `None` if
+/// the entry is about no run.
 ///
 /// # Errors
-/// [`Refusal`] where the entry cannot stand there.
+/// [`Refusal`] if the entry cannot follow.
 pub(crate) fn after(
     before: Option<&Known>,
     facts: &EntryFacts,
@@ -102,7 +102,7 @@ pub(crate) fn after(
     }
 }
 
-/// Whether an open run can end as the entry says.
+/// Tests whether an open run can end with this entry.
 fn can_end(
     Known { row, leaf: started_leaf }: &Known,
     facts: &EntryFacts,
@@ -121,8 +121,8 @@ fn can_end(
     }
 }
 
-/// Runs, plans, lease blocks, file tasks and agent steps as they are after the entries of one request, before any of it is
-/// stored.
+/// Runs, plans, lease blocks, file tasks and agent steps as they are after the entries of one
+/// request, before any of it is stored.
 #[derive(Debug, Default)]
 pub struct ProjectionUpdate {
     runs: BTreeMap<RunId, Known>,
@@ -139,7 +139,7 @@ pub struct ProjectionUpdate {
 /// Reader of the projection that a store has already, for the entries that it is to take next. A store reads it in the
 /// transaction that appends them, since nothing may be appended in between.
 pub trait ProjectionReader {
-    /// Why it cannot be read.
+    /// Error of reading.
     type Error;
 
     /// A run, with the hash of its `EFFECT_STARTED`.
@@ -166,10 +166,10 @@ pub trait ProjectionReader {
     /// See [`ProjectionReader::known`].
     fn known_file_task(&self, task: &TaskName) -> Result<Option<KnownFileTask>, Self::Error>;
 
-    /// Reader of what entries say about the agent core.
+    /// Reader of the facts of earlier entries about the agent core.
     fn agent(&self) -> &dyn AgentReader<Error = Self::Error>;
 
-    /// Index and hash of the last `CATALOG_CHANGED`, or where there is none of the first entry.
+    /// Index and hash of the last `CATALOG_CHANGED`, or of the first entry if there was no change.
     ///
     /// # Errors
     /// See [`ProjectionReader::known`].
@@ -192,7 +192,7 @@ pub trait ProjectionReader {
         attempt: u32,
     ) -> Result<Option<RunRow>, Self::Error>;
 
-    /// Whether a document is stored.
+    /// Returns true if a document is stored.
     ///
     /// # Errors
     /// See [`ProjectionReader::known`].
@@ -203,7 +203,7 @@ impl ProjectionUpdate {
     /// Decides whether the entries of one request can follow a log of `size` entries.
     ///
     /// # Errors
-    /// Those of the reader; [`Refusal`] inside, where one of the entries cannot stand there.
+    /// Those of the reader; [`Refusal`] inside, if one of the entries cannot follow.
     pub fn of_request<R: ProjectionReader>(
         stored: &R,
         entries: &[Prepared],
@@ -218,7 +218,7 @@ impl ProjectionUpdate {
         Ok(Ok(update))
     }
 
-    /// Takes in the next entry and its documents.
+    /// Applies the next entry and its documents.
     fn admit<R: ProjectionReader>(
         &mut self,
         stored: &R,
@@ -240,7 +240,7 @@ impl ProjectionUpdate {
         Ok(Ok(()))
     }
 
-    /// Takes in the next entry if it is about the agent core.
+    /// Applies the next entry if it is about the agent core.
     fn admit_agent<R: ProjectionReader>(
         &mut self,
         stored: &R,
@@ -372,7 +372,7 @@ impl ProjectionUpdate {
         self.leases.values()
     }
 
-    /// What the entries change about the agent core: to be stored.
+    /// Changes of the entries to the agent core, to be stored.
     pub fn agent(&self) -> &AgentProjection {
         &self.agent
     }

@@ -1,4 +1,4 @@
-//! A log as it was at one moment: what readers and verification see of a store.
+//! Snapshot of a log at one moment, for readers and verification.
 
 use std::collections::HashMap;
 use std::ops::{Range, RangeInclusive};
@@ -19,17 +19,18 @@ pub type OpenSnapshot = Arc<dyn Fn() -> Result<Box<dyn Snapshot>, LedgerError> +
 
 /// A log as it was at one moment. No writer waits for it.
 ///
-/// Beside the queries it gives what [`verify`](crate::verify::verify) reads: every entry and document with all that is
-/// stored beside its bytes. How a store keeps its tables and indexes is its own, so it compares these itself with what
-/// follows from the entries.
+/// Beside the queries it returns what [`verify`](crate::verify::verify) reads: every entry and
+/// document with all that is stored beside its bytes. The tables and indexes are private to a
+/// store, so it compares these itself with what follows from the entries.
 pub trait Snapshot: Log + Send {
-    /// Returns what opens other snapshots of the same log, so that several threads can read. Each may be of a later moment.
+    /// Returns a function that opens other snapshots of the same log, so that several threads can
+    /// read. Each may be of a later moment.
     fn opener(&self) -> OpenSnapshot;
 
-    /// Counts the entries. As many as [`size`](Log::size) says exist, unless some are missing.
+    /// Counts the entries. The count is that of [`size`](Log::size), unless some are missing.
     ///
     /// # Errors
-    /// [`LedgerError`] where the store cannot be read, as of everything here.
+    /// [`LedgerError`] if the store cannot be read, as of everything here.
     fn count_entries(&self) -> Result<u64, LedgerError>;
 
     /// Calls `visit` with the stored entries of a range of indexes, in their order. Missing ones are left out.
@@ -42,8 +43,8 @@ pub trait Snapshot: Log + Send {
         visit: &mut dyn FnMut(StoredEntry<'_>),
     ) -> Result<(), LedgerError>;
 
-    /// Calls `visit` with the stored documents of a range of numbers, in their order. A store counts its documents from 0
-    /// in the order in which they came.
+    /// Calls `visit` with the stored documents of a range of numbers, in their order. A store
+    /// counts its documents from 0 in the order in which they came.
     ///
     /// # Errors
     /// See [`Snapshot::count_entries`].
@@ -53,21 +54,22 @@ pub trait Snapshot: Log + Send {
         visit: &mut dyn FnMut(StoredDocument<'_>),
     ) -> Result<(), LedgerError>;
 
-    /// Finds deviations of the tables, indexes and rules of the store from what this version of the store makes.
+    /// Finds deviations of the tables, indexes and rules of the store from those that this version
+    /// of the store makes.
     ///
     /// # Errors
     /// See [`Snapshot::count_entries`].
     fn check_structure(&self) -> Result<Vec<Finding>, LedgerError>;
 
-    /// Finds deviations of the stored runs, plans, leases, file tasks, rows of the agent core and indexes of entries from what
-    /// follows from the entries.
+    /// Finds deviations of the stored runs, plans, leases, file tasks, rows of the agent core and
+    /// indexes of entries from what follows from the entries.
     ///
     /// # Errors
     /// See [`Snapshot::count_entries`].
     fn check_projection(&self, expected: &Projection<'_>) -> Result<Vec<Finding>, LedgerError>;
 
-    /// Finds deviations of what finds a document by its digest from the documents themselves, `kept`, which are all that
-    /// [`scan_documents`](Self::scan_documents) gave.
+    /// Finds deviations of the index of documents by digest from the documents themselves, `kept`,
+    /// which are all that [`scan_documents`](Self::scan_documents) returned.
     ///
     /// # Errors
     /// See [`Snapshot::count_entries`].
@@ -79,11 +81,12 @@ pub trait Snapshot: Log + Send {
 pub struct StoredEntry<'a> {
     /// Its place, counted from 0.
     pub index: u64,
-    /// Name of its kind; none where it is no text.
+    /// Name of its kind; `None` if it is not text.
     pub kind: Option<&'a str>,
     /// Its fields, in the order of [`StoredEntry::FIELDS`].
     pub fields: [Field<'a>; 6],
-    /// Hashes of the subtrees that it completes, side by side, its own first; none where they are no bytes.
+    /// Hashes of the subtrees that it completes, side by side, its own first; `None` if they are
+    /// not bytes.
     pub nodes: Option<&'a [u8]>,
     /// Its exact bytes.
     pub body: StoredBytes<'a>,
@@ -94,7 +97,7 @@ impl StoredEntry<'_> {
     pub const FIELDS: [&'static str; 6] =
         ["time", "run", "workspace", "request", "attempt", "status"];
 
-    /// The fields that a store must keep of an entry that says `facts`.
+    /// Returns the fields that a store must keep of an entry with these `facts`.
     pub fn fields_of(facts: &EntryFacts) -> [Field<'_>; 6] {
         let number = |bits: Option<u64>| {
             bits.map_or(Field::Missing, |bits| Field::Integer(bits.cast_signed()))
@@ -118,7 +121,7 @@ fn text(text: Option<&str>) -> Field<'_> {
 /// A field of a stored entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field<'a> {
-    /// It has no value.
+    /// The node has no value.
     Missing,
     /// A number. Ids are stored as their bits.
     Integer(i64),
@@ -133,9 +136,9 @@ pub enum Field<'a> {
 pub enum StoredBytes<'a> {
     /// The bytes, unpacked.
     Whole(&'a [u8]),
-    /// What is stored is no bytes.
+    /// The stored value is not bytes.
     Missing,
-    /// What is stored cannot be unpacked, for this reason.
+    /// The stored bytes cannot be unpacked, for this reason.
     Unreadable(String),
 }
 
@@ -164,7 +167,7 @@ pub struct KeptDocument {
 pub enum DocumentName {
     /// A digest.
     Digest(Digest),
-    /// Bytes that are no digest, or nothing.
+    /// Bytes that are not a digest, or no bytes.
     Other(Vec<u8>),
 }
 
@@ -191,7 +194,7 @@ pub struct Projection<'a> {
     pub runs: &'a HashMap<RunId, Known>,
     /// Each plan.
     pub plans: &'a HashMap<RunId, KnownPlan>,
-    /// Each lease block that an entry is about.
+    /// Each lease block that an entry names.
     pub leases: &'a HashMap<LeaseId, LeaseRow>,
     /// Each file task.
     pub file_tasks: &'a HashMap<TaskName, KnownFileTask>,

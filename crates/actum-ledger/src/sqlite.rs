@@ -36,26 +36,27 @@ pub(crate) use snapshot::open as open_snapshot;
 
 /// The name of the database in the directory of a tenant.
 pub const DATABASE: &str = "ledger.db";
-/// How long another program may keep the database locked, in seconds. Processes of ours wait for
-/// each other elsewhere.
+/// Limit of the wait for a database that another program has locked, in seconds. Our own processes
+/// wait for each other elsewhere.
 pub const LOCKED_SECONDS_MAX: u64 = 10;
-/// How long a process of ours waits in the queue of the others, and once more before the door, in
-/// seconds: far longer than all that may stand there take, and not without end behind one that was
-/// stopped.
+/// Limit of each wait of our own processes for each other, in seconds: one in the queue, and one
+/// for the lock of the database. It is far longer than all of them together take, but not endless
+/// behind a stopped process.
 pub const TURN_SECONDS_MAX: u64 = 30;
 
-/// In how many transactions the length of the log of the database is looked at once.
+/// Number of transactions between two looks at the length of the log of the database.
 const TRANSACTIONS_UNSEEN: u32 = 8;
 
-/// What can be chosen of a database.
+/// Options of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SqliteOptions {
     /// The size of its pages in bytes, when it is made.
     pub page_bytes: u32,
-    /// How many pages may stand in the log of the database before they are taken over. Whoever opens
-    /// it after all others have closed it reads that log first; taking it over costs three syncs.
+    /// Limit of the pages in the log of the database, after which they are taken over. The first
+    /// process to open it after all others have closed it reads that log; taking it over costs
+    /// three syncs.
     pub log_pages: u32,
-    /// How long it may take until it is one's turn, twice, in seconds.
+    /// Limit of each of the two waits for a turn, in seconds.
     pub turn_seconds: u64,
 }
 
@@ -69,7 +70,7 @@ impl Default for SqliteOptions {
 #[derive(Debug)]
 pub struct SqliteStore {
     link: Link,
-    /// Which files that leads to.
+    /// Files that the path leads to.
     files: Files,
     turnstile: FairLock,
     options: SqliteOptions,
@@ -77,15 +78,15 @@ pub struct SqliteStore {
     frontier: Option<Frontier>,
     /// Transactions since the length of the log of the database was looked at.
     unseen: u32,
-    /// From how many bytes on nothing new is started.
+    /// Size in bytes from which on nothing new is started.
     bytes_max: u64,
-    /// A commit failed: nothing is appended through this connection any more.
+    /// A commit failed: nothing more is appended through this connection.
     is_spent: bool,
 }
 
 impl SqliteStore {
-    /// Opens the ledger in `directory`, which is there already. Where there is none yet it is made,
-    /// with the entry that `first` gives, which is handed 64 random bits.
+    /// Opens the ledger in `directory`, which must exist. A missing ledger is made, with the entry
+    /// that `first` returns from 64 random bits.
     ///
     /// # Errors
     /// [`LedgerError`]; nothing was changed then.
@@ -112,13 +113,13 @@ impl SqliteStore {
         Ok(Self { link, files, turnstile, options, frontier, unseen, bytes_max, is_spent })
     }
 
-    /// Where the database is.
+    /// Path of the database.
     pub fn path(&self) -> &Path {
         &self.link.path
     }
 
-    /// Begins or ends a transaction that reads. A spent connection has none: it may still be inside the transaction that
-    /// could not be committed.
+    /// Begins or ends a transaction that reads. A spent connection has none: it may still be inside
+    /// the transaction that could not be committed.
     fn transact(&self, sql: &str) -> Result<(), LedgerError> {
         if self.is_spent {
             return Ok(());

@@ -11,44 +11,46 @@ use crate::snapshot::OpenSnapshot;
 
 /// A log that can be appended to.
 pub trait Store: Log + Send {
-    /// Appends in one durable transaction. Each request is taken or refused as a whole, and a refused
-    /// one does not keep the others out.
+    /// Appends in one durable transaction. Each request is taken or refused as a whole, and a
+    /// refused one does not keep the others out.
     ///
     /// # Errors
-    /// [`LedgerError`] where none of them was appended; `OutcomeUnknown` where that is not known.
+    /// [`LedgerError`] if none of them was appended; `OutcomeUnknown` if that is not known.
     fn append(
         &mut self,
         requests: &[Request],
     ) -> Result<Vec<Result<Vec<Appended>, Refusal>>, LedgerError>;
 
-    /// Keeps a signed checkpoint, which must cover more than the newest one and no more than there
-    /// is.
+    /// Keeps a signed checkpoint, which must cover more than the newest one and no more than the
+    /// log has.
     ///
     /// # Errors
     /// See [`Store::append`].
     fn put_checkpoint(&mut self, checkpoint: &SignedCheckpoint) -> Result<(), LedgerError>;
 
-    /// Sets the most bytes that the log may have before it takes no new run, plan, action, lease, file task or agent step; what ends
-    /// one that was started is taken all the same. A log in memory has no limit.
+    /// Sets the most bytes that the log may have before it takes no new run, plan, action, lease,
+    /// file task or agent step. Entries that end a started one are always taken. A log in memory
+    /// has no limit.
     fn limit(&mut self, _bytes_max: u64) {}
 
-    /// Makes durable what can be read already: a process may have been ended before it did so itself.
+    /// Makes all readable entries durable: a process may have been ended before it did so itself.
     ///
     /// # Errors
-    /// [`LedgerError`] where the system fails.
+    /// [`LedgerError`] if the system fails.
     fn make_durable(&mut self) -> Result<(), LedgerError> {
         Ok(())
     }
 
-    /// Rebuilds `agent_execution_current` from `agent_execution_ledger`, and returns the number of its rows (AEC-8). A store
-    /// without these tables returns the number of rows that it would have.
+    /// Rebuilds `agent_execution_current` from `agent_execution_ledger`, and returns the number of
+    /// its rows (AEC-8). A store without these tables returns the number of rows that it would
+    /// have.
     ///
     /// # Errors
     /// See [`Store::append`].
     fn rebuild_agent_current(&mut self) -> Result<u64, LedgerError>;
 
-    /// Returns what opens snapshots of the same log beside this store, from any thread. `None` where readers of this process
-    /// can only share the store with its writer.
+    /// Returns a function that opens snapshots of the same log beside this store, from any thread.
+    /// `None` if readers of this process can only share the store with its writer.
     fn opener(&self) -> Option<OpenSnapshot> {
         None
     }
@@ -64,12 +66,12 @@ pub trait Store: Log + Send {
     /// Ends what [`Store::begin_snapshot`] began.
     ///
     /// # Errors
-    /// See [`Log::size`]; the store is not used any more then.
+    /// See [`Log::size`]; the store is no longer used then.
     fn end_snapshot(&mut self) -> Result<(), LedgerError> {
         Ok(())
     }
 
-    /// Gets ready what the next append will need, while nobody waits for an answer.
+    /// Gets ready what the next append will need, while no caller waits for an answer.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -77,7 +79,7 @@ pub trait Store: Log + Send {
         Ok(())
     }
 
-    /// Does what can wait until nobody waits for an answer.
+    /// Does deferred work while no caller waits for an answer.
     ///
     /// # Errors
     /// See [`Log::size`].

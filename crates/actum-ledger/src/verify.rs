@@ -1,8 +1,8 @@
-//! The whole verification of a log: everything that is kept is computed again from the exact bytes of
-//! its entries (AEC-8, AEC-11), and compared.
+//! The whole verification of a log: all stored data is computed again from the exact bytes of its
+//! entries (AEC-8, AEC-11), and compared.
 //!
-//! What it cannot find is a log that was written anew from the first changed entry on by someone who
-//! holds the key of checkpoints, and entries taken off the end that no checkpoint at hand covers.
+//! It cannot find a log that the holder of the checkpoint key rewrote from the first changed entry
+//! on. Nor can it find entries taken off the end that no available checkpoint covers.
 
 mod chunk;
 mod documents;
@@ -28,20 +28,20 @@ pub(crate) use fold::Fold;
 pub(crate) use signatures::SignatureKind;
 pub use signatures::{Checks, EntryCheck, NoteCheck, Receipts};
 
-/// Threads that read and hash, where the machine has as many processors.
+/// Limit of the threads that read and hash, if the machine has as many processors.
 const THREADS_MAX: usize = 8;
 /// Chunks that may wait to be folded, of all threads.
 const WAITING: usize = 8;
 /// Checkpoints that are read at once.
 const CHECKPOINTS: u64 = 1024;
 
-/// What came out.
+/// Result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Verification {
-    /// The name of the log, where it has one.
+    /// The name of the log, if it has one.
     pub origin: Option<String>,
-    /// How many entries there are.
+    /// Number of entries.
     pub entries: u64,
     /// The root of its Merkle tree.
     pub root: Digest,
@@ -53,31 +53,31 @@ pub struct Verification {
     pub documents: u64,
     /// Signed checkpoints.
     pub checkpoints: u64,
-    /// How many entries the newest of them covers.
+    /// Number of entries that the newest of them covers.
     pub covered: u64,
-    /// Receipts whose own signature was looked at, and counts.
+    /// Receipts whose own signature was checked, and counts.
     pub receipts: u64,
-    /// How often an entry is of an earlier time than the one before it. That says something about the
-    /// clock, and nothing about the log.
+    /// Number of entries with an earlier time than the one before. They show a changed clock, and
+    /// prove nothing about the log.
     pub steps_back: u64,
-    /// The entries that say which keys there are: `LOG_STARTED` and `KEY_ROTATED`.
+    /// Entries that list or change the keys: `LOG_STARTED` and `KEY_ROTATED`.
     pub key_entries: Vec<u64>,
-    /// What is wrong, at most [`Verification::FINDINGS_MAX`] of it.
+    /// Findings, at most [`Verification::FINDINGS_MAX`].
     pub findings: Vec<Finding>,
-    /// How much more is wrong.
+    /// Number of further findings.
     pub findings_left_out: u64,
 }
 
 impl Verification {
-    /// The most findings that are told one by one.
+    /// Limit of the findings that are reported one by one.
     pub const FINDINGS_MAX: usize = 100;
 
-    /// Whether nothing is wrong.
+    /// Returns true if nothing is wrong.
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()
     }
 
-    /// Something else is wrong.
+    /// Adds another finding.
     pub fn tell(&mut self, subject: Subject, message: String) {
         if self.findings.len() < Self::FINDINGS_MAX {
             self.findings.push(Finding { subject, message });
@@ -87,11 +87,11 @@ impl Verification {
     }
 }
 
-/// Verifies a log as it is in `view`, in whatever store. `checks` looks at the signatures of each checkpoint, and of
-/// entries; `progress` is told how many entries are done.
+/// Verifies a log as it is in `view`, in any store. `checks` verifies the signatures of each
+/// checkpoint, and of entries; `progress` receives the number of entries done.
 ///
 /// # Errors
-/// [`LedgerError`] where it cannot be read to the end, which a damaged database may not let anyone do.
+/// [`LedgerError`] if it cannot be read to the end, as in a damaged database.
 pub fn verify(
     view: &dyn Snapshot,
     checks: &mut Checks<'_>,
@@ -130,8 +130,8 @@ pub fn verify(
     let (stretches, rest) = documents::stretches(fold.named().len());
     let mut documents = Documents::default();
     let (mut rows, mut projected) = (Vec::new(), Vec::new());
-    // The other threads read documents while this one looks at the runs, of which only this
-    // snapshot knows what they were at the moment of the view.
+    // The other threads read documents while this one checks the runs. Only this snapshot knows
+    // what they were at the moment of the view.
     in_order(
         view,
         (&stretches, stretches.len()),
@@ -167,7 +167,8 @@ pub fn verify(
 /// Entries that may be missing in a log that is looked through to its last one.
 const MISSING_MAX: u64 = 1024;
 
-/// How many entries are looked for: as many as the number of the last one says, if there are nearly as many.
+/// Number of entries to look for: as many as the number of the last one says, if there are nearly
+/// as many.
 fn plausible_size(view: &dyn Snapshot, fold: &mut Fold) -> Result<u64, LedgerError> {
     let size = view.size()?;
     let rows = view.count_entries()?;
@@ -179,18 +180,19 @@ fn plausible_size(view: &dyn Snapshot, fold: &mut Fold) -> Result<u64, LedgerErr
     Ok(rows)
 }
 
-/// Whether a log as it was when `kept` was signed is the beginning of what it is now; where it is not, how
-/// that shows. Whoever asks has verified the signature.
+/// Tests whether the log as it was when `kept` was signed is the beginning of the present one; if
+/// not, returns the contradiction. The caller has verified the signature.
 ///
 /// # Errors
-/// [`LedgerError`] where the log cannot be read.
+/// [`LedgerError`] if the log cannot be read.
 pub fn compare(log: &dyn Log, kept: &Checkpoint) -> Result<Result<(), String>, LedgerError> {
     let (origin, size) = (log.origin()?, log.size()?);
     let root = if kept.size <= size { Some(log.frontier(kept.size)?.root()) } else { None };
     Ok(compared(kept, &origin, size, root))
 }
 
-/// The same of a log of which this is known; `root` is that of as many entries as `kept` covers.
+/// Compares a log with these facts as [`compare`] does; `root` is that of as many entries as `kept`
+/// covers.
 pub(crate) fn compared(
     kept: &Checkpoint,
     origin: &str,
@@ -210,8 +212,8 @@ pub(crate) fn compared(
     }
 }
 
-/// Has several threads read `jobs`, and takes what they read in the order of the jobs. Each thread may
-/// be `ahead` of that by so many. `meanwhile` is done here, when the threads have begun.
+/// Reads `jobs` in several threads, and takes their results in the order of the jobs. Each thread
+/// may be `ahead` of that by so many. `meanwhile` is done here, when the threads have begun.
 fn in_order<J: Copy + Sync, T: Send>(
     view: &dyn Snapshot,
     (jobs, ahead): (&[J], usize),
@@ -237,7 +239,7 @@ fn in_order<J: Copy + Sync, T: Send>(
                     let read_all = || {
                         let log = open()?;
                         for job in jobs.iter().skip(thread).step_by(threads) {
-                            // Nobody waits for more after an error of another thread.
+                            // The receiver is gone after an error of another thread.
                             if sender.send(Ok(read(&*log, *job)?)).is_err() {
                                 break;
                             }
@@ -266,12 +268,13 @@ pub(crate) struct Checkpoints<'a> {
     pub(crate) covered: u64,
 }
 
-/// The most entries that a writer is expected to leave without a checkpoint: those after which one is due, and those of one
-/// transaction.
+/// Limit of the entries that a writer is expected to leave without a checkpoint: those after which
+/// one is due, and those of one transaction.
 const UNSIGNED_ENTRIES_MAX: u64 = CHECKPOINT_ENTRIES + 1024;
 
 impl Checkpoints<'_> {
-    /// Checks that no more of the `size` entries are behind the newest checkpoint than the writer leaves there.
+    /// Checks that the writer left no more entries behind the newest checkpoint than it may, of
+    /// `size`.
     pub(crate) fn check_end(&self, fold: &mut Fold, size: u64) {
         let unsigned = size.saturating_sub(self.covered);
         if unsigned > UNSIGNED_ENTRIES_MAX {
@@ -283,7 +286,7 @@ impl Checkpoints<'_> {
         }
     }
 
-    /// Looks at the next one. `root` is the one of the log at its size, where that is known.
+    /// Checks the next one. `root` is the one of the log at its size, if that is known.
     pub(crate) fn take(
         &mut self,
         fold: &mut Fold,

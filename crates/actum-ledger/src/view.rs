@@ -1,4 +1,4 @@
-//! One tenant's log, open for reading: what it was at one moment.
+//! View of one tenant's log: its state at one moment, for reading.
 
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
@@ -21,14 +21,15 @@ use crate::snapshot::{
 };
 use crate::sqlite::open_snapshot;
 
-/// A log as it was when this was opened, whatever stores it. It makes no file, and no writer waits for it; while it is
-/// open a database in a file cannot shorten its own log, so it should not be kept for long.
+/// A log as it was when this was opened, in any store. It makes no file, and no writer waits for
+/// it. While it is open a database in a file cannot shorten its own log, so it should not be kept
+/// for long.
 pub struct LedgerView {
     snapshot: Box<dyn Snapshot>,
 }
 
 impl LedgerView {
-    /// Opens the log of a tenant. `None` where there is none yet.
+    /// Opens the log of a tenant. `None` if it was not made yet.
     ///
     /// # Errors
     /// [`LedgerError`].
@@ -39,7 +40,7 @@ impl LedgerView {
         }
     }
 
-    /// Opens the log in a directory. `None` where there is none yet.
+    /// Opens the log in a directory. `None` if it was not made yet.
     ///
     /// # Errors
     /// [`LedgerError`].

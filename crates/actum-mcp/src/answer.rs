@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 /// Characters of a diff or of an output that are answered. Of longer ones the middle is left out.
 const TEXT_CHARS_MAX: usize = 20_000;
 
-/// What a tool answers.
+/// Answer of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     structured: Value,
@@ -26,22 +26,22 @@ pub struct Answer {
 pub struct Changed {
     /// Status of the request.
     pub status: Status,
-    /// The run; `None` in a dry run and where nothing had to be changed.
+    /// The run; `None` in a dry run and if nothing had to be changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
-    /// Run that this one takes back.
+    /// Run that this one undoes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undoes: Option<RunId>,
-    /// Whether nothing was changed, since this is a forecast.
+    /// True if nothing was changed, since this is a forecast.
     #[serde(skip_serializing_if = "is_false")]
     pub dry_run: bool,
-    /// Whether an earlier call with the same id had made the run.
+    /// True if an earlier call with the same id had made the run.
     #[serde(skip_serializing_if = "is_false")]
     pub done_before: bool,
     /// Risk tier that the gates found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tier: Option<RiskTier>,
-    /// Why the change needs approval. Only in a dry run.
+    /// Reason why the change needs approval. Only in a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needs_approval: Option<String>,
     /// Changed paths.
@@ -51,7 +51,7 @@ pub struct Changed {
 /// A changed path.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChangedPath {
-    /// The path; of a renamed file where it is afterwards.
+    /// The path; the new one of a renamed file.
     #[serde(flatten)]
     pub path: WorkspacePath,
     /// Path of a renamed file before.
@@ -75,9 +75,9 @@ pub struct Refused {
     pub status: Status,
     /// Permanent name of the reason.
     pub reason: String,
-    /// Message, which says whether files were changed.
+    /// Message, which states whether files were changed.
     pub message: String,
-    /// What the agent can do.
+    /// Hints that the agent can follow.
     pub hints: Vec<String>,
     /// Plan that waits for approval.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,7 @@ pub struct Excerpt {
     /// The file.
     #[serde(flatten)]
     pub path: WorkspacePath,
-    /// SHA-256 of the whole file; `None` where there is no file any more.
+    /// SHA-256 of the whole file; `None` if the file no longer exists.
     pub sha256: Option<Digest>,
     /// Number of the first line, counted from 1.
     pub first_line: usize,
@@ -119,7 +119,7 @@ pub struct FileRead {
 pub struct Executed {
     /// Status of the request.
     pub status: Status,
-    /// How the command ended.
+    /// End of the command.
     pub ended: String,
     /// Its standard output.
     pub stdout: String,
@@ -128,10 +128,10 @@ pub struct Executed {
     /// Changes that were dropped, since it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dropped_changes: Option<u64>,
-    /// What was kept of its changes, or would be.
+    /// Changes that were kept, or would be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Changed>,
-    /// Why nothing was kept.
+    /// Reason why nothing was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Refused>,
 }
@@ -200,7 +200,7 @@ impl Answer {
     }
 }
 
-/// What could not be written as JSON has no structured form; the text says the same.
+/// Converts a value to JSON. One that fails has no structured form; the text says the same.
 fn object(value: &impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_else(|_| Value::Object(Map::new()))
 }
@@ -285,7 +285,7 @@ impl ChangedPath {
 }
 
 impl Refused {
-    /// The refusal that a document of a failure tells, with the hints that an agent can follow.
+    /// The refusal in a document of a failure, with the hints that an agent can follow.
     pub fn new(error: Error, hints: Vec<String>) -> Self {
         Self {
             status: error.status,
@@ -381,7 +381,7 @@ pub(crate) fn push(text: &mut String, line: &str) {
     text.push_str(line);
 }
 
-/// A text without its middle where it is too long: what a command says first and last counts most.
+/// Cuts the middle of a text that is too long: the first and last output of a command counts most.
 pub(crate) fn shortened(text: String) -> String {
     let count = text.chars().count();
     if count <= TEXT_CHARS_MAX {

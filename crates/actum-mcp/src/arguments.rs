@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 pub struct Apply {
     /// The change.
     pub change: Change,
-    /// Whether to show the change and make nothing.
+    /// True to show the change and make nothing.
     #[serde(default)]
     pub dry_run: bool,
-    /// Whether a file that the change creates may replace one.
+    /// True to let a file that the change creates replace one.
     #[serde(default)]
     pub overwrite: bool,
     /// Line for the log.
@@ -47,7 +47,7 @@ impl Change {
 pub struct Exec {
     /// The command.
     pub command: Command,
-    /// Whether to show what it changes and keep nothing.
+    /// True to show what it changes and keep nothing.
     #[serde(default)]
     pub dry_run: bool,
     /// Seconds after which it is ended.
@@ -82,10 +82,10 @@ pub struct Undo {
     /// The run, or the beginning of its id; without it the newest of this client.
     #[serde(default)]
     pub run: Option<String>,
-    /// Whether later edits of the same files stay.
+    /// True to keep later edits of the same files.
     #[serde(default)]
     pub keep_edits: bool,
-    /// Whether to show the change and make nothing.
+    /// True to show the change and make nothing.
     #[serde(default)]
     pub dry_run: bool,
 }
@@ -100,7 +100,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Runs at most where nothing is said.
+    /// Default limit of the runs.
     fn limit() -> usize {
         10
     }
@@ -113,7 +113,7 @@ pub struct Show {
     /// The run, or the beginning of its id; without it the newest.
     #[serde(default)]
     pub run: Option<String>,
-    /// Whether to show its diff.
+    /// True to show its diff.
     #[serde(default)]
     pub diff: bool,
 }
@@ -122,7 +122,7 @@ pub struct Show {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Status {
-    /// A plan whose state is asked for.
+    /// A plan whose state is requested.
     #[serde(default)]
     pub plan: Option<String>,
 }
@@ -154,7 +154,7 @@ impl Read {
 /// Reads the arguments of a tool.
 ///
 /// # Errors
-/// What is wrong with them.
+/// Message about the mistake.
 pub(crate) fn read<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, String> {
     serde_json::from_value(Value::Object(arguments)).map_err(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! One call of a tool, and who carries it out.
+//! Calls of tools, and the host that carries them out.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::seen::Seen;
 pub trait Host: Send + Sync + 'static {
     /// Makes a change.
     fn apply(&self, arguments: Apply, call: &Call) -> Answer;
-    /// Runs a command, and keeps what it changed.
+    /// Runs a command, and keeps its changes.
     fn exec(&self, arguments: Exec, call: &Call) -> Answer;
     /// Takes a run back.
     fn undo(&self, arguments: Undo, call: &Call) -> Answer;
@@ -22,7 +22,7 @@ pub trait Host: Send + Sync + 'static {
     fn log(&self, arguments: Log) -> Answer;
     /// Shows a run.
     fn show(&self, arguments: Show) -> Answer;
-    /// Reports what is open.
+    /// Reports open runs and plans.
     fn status(&self, arguments: Status) -> Answer;
     /// Reads a file.
     fn read(&self, arguments: Read, call: &Call) -> Answer;
@@ -32,7 +32,7 @@ pub trait Host: Send + Sync + 'static {
 pub struct Call {
     /// The client, as it calls itself.
     pub agent: Option<String>,
-    /// Key of the call, where the client names its calls: a call that is repeated has no second effect.
+    /// Key of the call, if the client names its calls: a repeated call has no second effect.
     pub key: Option<RequestKey>,
     /// Files as the client has seen them.
     pub seen: Arc<Seen>,
@@ -40,7 +40,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// Whether the client cancelled the call, or is gone.
+    /// Returns true if the client cancelled the call, or is gone.
     pub fn is_cancelled(&self) -> bool {
         (self.is_cancelled)()
     }
@@ -62,7 +62,7 @@ pub(crate) fn key(session: &str, tool: &str, meta: &RequestMetaObject) -> Option
 /// Characters of a client's name that are recorded.
 const AGENT_CHARS_MAX: usize = 64;
 
-/// Name of a client for records; `None` where it has none.
+/// Name of a client for records; `None` if it has none.
 pub(crate) fn agent(name: &str) -> Option<String> {
     let shown = name.chars().filter(|c| !c.is_control()).take(AGENT_CHARS_MAX);
     Some(shown.collect::<String>()).filter(|name| !name.is_empty())

@@ -1,7 +1,8 @@
 //! MCP server on stdio: tools by which agents change a workspace all-or-nothing, undoable.
 //!
-//! What the tools do to a workspace is up to a [`Host`]. This crate has the protocol, the tools and their arguments, the
-//! answers in both forms, the digests of files that the client has seen, and the request keys.
+//! A [`Host`] carries out the tools in a workspace. This crate has the protocol, the tools and
+//! their arguments, the answers in both forms, the digests of files that the client has seen, and
+//! the request keys.
 #![forbid(unsafe_code)]
 
 mod answer;

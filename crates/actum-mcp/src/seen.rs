@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use actum_core::{Digest, RelPath};
 use actum_record::receipt::PathEffect;
 
-/// Files that are remembered at most. Beyond that the one that was seen longest ago is forgotten, and edits of it are not
-/// compared.
+/// Files that are remembered at most. Beyond that the one that was seen longest ago is forgotten,
+/// and edits of it are not compared.
 const FILES_MAX: usize = 4096;
 
 /// Digests of the files that a client has read or changed.
@@ -27,7 +27,7 @@ pub struct Stale {
     pub path: RelPath,
     /// Digest that the client has seen.
     pub seen: Digest,
-    /// Digest of what is there now; `None` where there is no file.
+    /// Digest of the current content; `None` if there is no file.
     pub found: Option<Digest>,
 }
 
@@ -53,7 +53,7 @@ impl Seen {
         })
     }
 
-    /// Notes what the client itself changed.
+    /// Notes the client's own changes.
     pub fn note_change(&self, effects: &[PathEffect]) {
         let mut files = self.files();
         for effect in effects {
@@ -67,7 +67,7 @@ impl Seen {
         }
     }
 
-    /// Forgets files whose content the client cannot know any more.
+    /// Forgets files whose content the client can no longer know.
     pub fn forget(&self, effects: &[PathEffect]) {
         let mut files = self.files();
         for effect in effects {

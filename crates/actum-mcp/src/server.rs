@@ -24,11 +24,12 @@ use crate::seen::Seen;
 use crate::tool::Tool;
 use crate::transport::Frames;
 
-/// Calls that are carried out at once at most; further ones wait.
+/// Limit of the calls that are carried out at the same time; further ones wait.
 const CALLS_MAX: usize = 8;
-/// How often a call that takes long reports that it goes on.
+/// Interval at which a long call reports its progress.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
-/// How long calls that cannot be cancelled may take once the client is gone. A change that is cut off is rolled back later.
+/// Time limit of calls that cannot be cancelled, once the client is gone. A change that is cut off
+/// is rolled back later.
 const GRACE: Duration = Duration::from_secs(30);
 
 const INSTRUCTIONS: &str = "Changes through actum are all or nothing and can be undone. A refusal has a reason and hints. \
@@ -63,7 +64,7 @@ pub enum ServeError {
 /// Serves a client until it is gone.
 ///
 /// # Errors
-/// [`ServeError`]. A client that closes its end is none.
+/// [`ServeError`]. A client that closes its end causes no error.
 pub fn serve(
     host: impl Host,
     config: Config,
@@ -168,7 +169,8 @@ impl<H: Host> ServerHandler for Server<H> {
         Ok(answer.into_result().into())
     }
 
-    /// What is no request that the protocol knows: another method, or parameters that are not those of the method.
+    /// Answers a request that the protocol does not know: another method, or parameters that are
+    /// not those of the method.
     fn on_custom_request(
         &self,
         request: CustomRequest,

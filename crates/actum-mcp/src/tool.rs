@@ -18,7 +18,7 @@ pub enum Tool {
     Log,
     /// Shows a run.
     Show,
-    /// Reports what is open.
+    /// Reports open runs and plans.
     Status,
     /// Reads a file.
     Read,
@@ -117,10 +117,12 @@ impl Tool {
         }
     }
 
-    /// Codex lets a tool run without asking only where it is not destructive and its world is closed.
+    /// Returns the annotations. Codex lets a tool run without asking only if it is not destructive
+    /// and its world is closed.
     fn annotations(self) -> ToolAnnotations {
         let (is_read_only, is_idempotent) = match self {
-            // A call that is repeated under its id has no second effect, and a change that is in place is none.
+            // A call that is repeated under its id has no second effect, and a change that is in
+            // place has no effect.
             Self::Apply => (false, true),
             Self::Exec | Self::Undo => (false, false),
             Self::Log | Self::Show | Self::Status | Self::Read => (true, true),

@@ -1,7 +1,8 @@
 //! Frames of JSON-RPC, a line each.
 //!
-//! A frame that is no message is answered with an error, and the next one is read: a client learns what is wrong with what it
-//! sent. Reading has a thread of its own, so the protocol needs no asynchronous input.
+//! A frame that is no message is answered with an error, and the next one is read, so a client
+//! learns of its mistake. Reading has a thread of its own, so the protocol needs no asynchronous
+//! input.
 
 use std::future::{self, Future};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -16,23 +17,23 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// Bytes of a frame at most.
 pub(crate) const FRAME_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Messages that wait to be handled at most. Beyond that no more is read.
+/// Limit of the messages that wait to be handled. Beyond that no more is read.
 const WAITING_MAX: usize = 64;
 
 type Message = RxJsonRpcMessage<RoleServer>;
 
-/// Where frames are written, each in one piece.
+/// Output of frames, each written in one piece.
 type Output = Arc<Mutex<Box<dyn Write + Send>>>;
 
 /// Frames of a client.
 pub(crate) struct Frames {
     messages: Receiver<Event>,
     output: Output,
-    /// Whether the client has begun a session, before which it sends requests alone.
+    /// True if the client has begun a session, before which it sends requests alone.
     has_begun: bool,
 }
 
-/// What comes in.
+/// Event of the input.
 enum Event {
     Message(Box<Message>),
     End,
@@ -100,7 +101,8 @@ impl Transport<RoleServer> for Frames {
     }
 }
 
-/// Whether a message begins a session: a handshake, or a request that says all about itself.
+/// Returns true if a message begins a session: a handshake, or a request that says all about
+/// itself.
 fn begins(message: &Message) -> bool {
     let Message::Request(request) = message else { return false };
     let request = &request.request;
@@ -122,7 +124,7 @@ fn write(output: &Output, mut frame: Vec<u8>) -> io::Result<()> {
     output.flush()
 }
 
-/// Reads frames until there are no more, or nobody takes them.
+/// Reads frames until there are no more, or the receiver is gone.
 fn read_all(mut input: impl BufRead, to: &Sender<Event>, errors: &Output) {
     loop {
         let frame = match read_frame(&mut input) {
@@ -141,8 +143,8 @@ fn read_all(mut input: impl BufRead, to: &Sender<Event>, errors: &Output) {
     }
 }
 
-/// Reads one line without its end; of one that is too long the beginning. `None` at the end of the input; an unfinished last line
-/// is no frame.
+/// Reads one line without its end; of a line that is too long, the beginning. `None` at the end of
+/// the input; an unfinished last line is no frame.
 fn read_frame(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut frame = Vec::new();
     loop {

@@ -1,9 +1,10 @@
-//! A control group of our own, where one was delegated to us (control group v2, kernel documentation;
+//! Control group of our own, if one was delegated to us (control group v2, kernel documentation;
 //! systemd: `Delegate=yes`).
 //!
-//! A group is taken for ours if it holds this process alone and may be written to: what
-//! `systemd-run --user --scope -p Delegate=yes actum …` gives. This process moves into a leaf of it, since a
-//! group that holds processes cannot share out its controllers, and each command gets a leaf beside.
+//! A group is taken for ours if it holds this process alone and may be written to, as one made by
+//! `systemd-run --user --scope -p Delegate=yes actum …`. This process moves into a leaf of it,
+//! since a group that holds processes cannot share out its controllers, and each command gets a
+//! leaf beside.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -30,14 +31,14 @@ pub(crate) struct Group {
     controllers: Controllers,
 }
 
-/// What a group has counted.
+/// Counters of a group.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Counted {
     /// Processor time, in milliseconds.
     pub(crate) cpu: u64,
-    /// The most memory at one time, in bytes, where that is counted.
+    /// The most memory at one time, in bytes, if that is counted.
     pub(crate) memory: Option<u64>,
-    /// Whether the kernel ended a process since there was no more memory for it.
+    /// True if the kernel ended a process because of the memory limit.
     pub(crate) is_out_of_memory: bool,
 }
 
@@ -94,7 +95,7 @@ impl Delegated {
                 set("memory.swap.max", 0)?;
             }
         }
-        // Who goes over it is ended whole.
+        // A group that exceeds it is ended as a whole.
         if self.controllers.memory && group.directory.join("memory.oom.group").exists() {
             set("memory.oom.group", 1)?;
         }
@@ -106,7 +107,7 @@ impl Delegated {
 }
 
 impl Group {
-    /// What a process writes a `0` to in order to enter.
+    /// File in which a process writes `0` to enter the group.
     pub(crate) fn entrance(&self) -> io::Result<File> {
         OpenOptions::new().write(true).open(self.directory.join("cgroup.procs"))
     }
@@ -116,7 +117,7 @@ impl Group {
         if self.controllers.kill { write(&self.directory, "cgroup.kill", "1") } else { Ok(()) }
     }
 
-    /// What it has counted. All its processes have ended.
+    /// Counters of the group. All its processes have ended.
     pub(crate) fn counted(&self) -> io::Result<Counted> {
         let read = |file: &str| std::fs::read_to_string(self.directory.join(file));
         let cpu = keyed(&read("cpu.stat")?, "usage_usec").unwrap_or(0) / 1000;
@@ -141,13 +142,13 @@ fn write(directory: &Path, file: &str, text: &str) -> io::Result<()> {
     std::fs::write(directory.join(file), text)
 }
 
-/// Whether a group holds this process and no other.
+/// Returns true if a group holds this process and no other.
 fn holds_alone(directory: &Path, us: u32) -> bool {
     let held = std::fs::read_to_string(directory.join("cgroup.procs"));
     held.is_ok_and(|held| held.trim() == us.to_string())
 }
 
-/// Where the hierarchy is mounted (proc_pid_mountinfo(5)).
+/// Mount point of the hierarchy (proc_pid_mountinfo(5)).
 fn mounted(mountinfo: &str) -> Option<PathBuf> {
     mountinfo.lines().find_map(|line| {
         let (mount, system) = line.split_once(" - ")?;
@@ -158,7 +159,7 @@ fn mounted(mountinfo: &str) -> Option<PathBuf> {
     })
 }
 
-/// The group of this process, seen from where the hierarchy is mounted (cgroups(7)).
+/// The group of this process, as a path below the mount point of the hierarchy (cgroups(7)).
 fn own(groups: &str) -> Option<&str> {
     groups.lines().find_map(|line| line.strip_prefix("0::"))
 }

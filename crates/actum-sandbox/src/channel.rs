@@ -1,4 +1,4 @@
-//! What the supervisor and its helper say to each other, and the descriptors that they hand over.
+//! Messages between the supervisor and its helper, and the descriptors that they hand over.
 
 use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
@@ -21,33 +21,34 @@ use crate::plan::Plan;
 
 /// The largest message, in bytes.
 const MESSAGE_MAX: usize = 16 << 20;
-/// How long we wait for the helper to say anything where it is its turn. Under load a start takes
-/// milliseconds; who says nothing for so long is no helper.
+/// Limit of the wait for a message of the helper when it is its turn. Under load a start takes
+/// milliseconds; a process that is silent for so long is no helper.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The most descriptors that come with one message.
+/// Limit of the descriptors that come with one message.
 const DESCRIPTORS_MAX: usize = 4;
 
-/// What the helper is to do. Standard input, output and error of the command come with it, and where it
-/// has a control group, the way in.
+/// Task of the helper. Standard input, output and error of the command come with it, and, if it has
+/// a control group, the file to enter it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Start {
     pub(crate) plan: Plan,
-    /// The program and its arguments; nothing where the sandbox is only to be tried.
+    /// The program and its arguments; empty if the sandbox is only to be tried.
     pub(crate) command: Vec<OsString>,
     /// The scratch directory, as the command sees it.
     pub(crate) scratch: Option<PathBuf>,
-    /// Whether the three files are a terminal, which is to be that of its session. No policy says it.
+    /// True if the three files are a terminal, which becomes that of its session. No policy states
+    /// it.
     pub(crate) has_terminal: bool,
 }
 
-/// What the helper says.
+/// Message of the helper.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum HelperMessage {
-    /// The first process of the command's own PID namespace was started; its pidfd comes along.
+    /// The first process of the command's own PID namespace was started; its pidfd is attached.
     Init,
-    /// The layer that takes what the command changes in its view; its descriptor comes along.
+    /// The layer that captures the changes of the command in its view; its descriptor is attached.
     Captures,
-    /// Something could not be set up. The command was not started.
+    /// A step of the set-up failed. The command was not started.
     NotStarted(Missing),
     /// The command could not be executed; with it the number of the error.
     NotExecuted(Missing, Option<i32>),
@@ -57,12 +58,12 @@ pub(crate) enum HelperMessage {
     Ended(Report),
 }
 
-/// How it ended, as who kept it tells.
+/// Report of the supervising process about the end.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Report {
-    /// How the command ended; `None` where it was ended.
+    /// End of the command; `None` if it was ended.
     pub(crate) ended: Option<Ended>,
-    /// What it was ended for.
+    /// Violation that it was ended for.
     pub(crate) violated: Option<Violation>,
     pub(crate) usage: Usage,
 }
@@ -104,12 +105,12 @@ impl Channel {
         (&self.0).write_all(&bytes)
     }
 
-    /// Says no more, which at the other end means: end the command.
+    /// Closes the channel for writing, on which the helper ends the command.
     pub(crate) fn finish(&self) -> io::Result<()> {
         self.0.shutdown(std::net::Shutdown::Write)
     }
 
-    /// The next message with its descriptors; `None` where nobody is at the other end any more.
+    /// Receives the next message with its descriptors; `None` if the other end is closed.
     pub(crate) fn receive<T: DeserializeOwned>(&self) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
         let mut length = [0; 4];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];

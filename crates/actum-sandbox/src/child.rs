@@ -24,15 +24,15 @@ use crate::stop::Stop;
 use crate::streams::{Feed, Output, Stream, is_any_ready};
 use crate::terminal::{SIZE_STEP, Terminal};
 
-/// How much longer than its time a command may take to be ended and told of.
+/// Time beyond its limit in which a command must be ended and reported.
 const GRACE: Duration = Duration::from_secs(5);
-/// So long at least is waited for something to happen.
+/// Shortest wait for an event.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Why the end of a command that had been started could not be told.
+/// Reason why the end of a started command could not be reported.
 #[derive(Debug, thiserror::Error)]
 pub enum WaitError {
-    /// The helper was ended by somebody else, or told nothing sensible.
+    /// The helper was killed by another process, or sent a malformed message.
     #[error(
         "lost the sandbox helper: {0}; the command had been started, and in tier L processes of it may be \
          left"
@@ -45,33 +45,33 @@ pub struct Child {
     pub(crate) channel: Channel,
     /// Ends when the helper does, and then all is over.
     pub(crate) end: OwnedFd,
-    /// The first process of its namespaces: with it all end. There is none in tier L.
+    /// The first process of its namespaces: with it all end. `None` in tier L.
     pub(crate) init: Option<OwnedFd>,
     pub(crate) captures: Option<OwnedFd>,
-    /// What lies below the layer of its view, opened before it was started.
+    /// Directories below the layer of its view, opened before it was started.
     pub(crate) lower: Vec<OwnedFd>,
     /// Its control group.
     pub(crate) group: Option<Group>,
     /// Removed with the child.
     pub(crate) _scratch: Option<Scratch>,
-    /// What is to stay as it is and was not there at the beginning.
+    /// Protected paths that were absent at the start.
     pub(crate) absent: Vec<PathBuf>,
     pub(crate) stdin: Option<Feed>,
     pub(crate) stdout: Stream,
     pub(crate) stderr: Stream,
-    /// Where the command has one, the terminal behind its three files.
+    /// Terminal behind the three files of the command, if it has one.
     pub(crate) terminal: Option<Terminal>,
     pub(crate) plan: Plan,
-    /// Whether it was ended at once.
+    /// True if it was ended at once.
     pub(crate) is_killed: Cell<bool>,
-    /// What asks for the command to be ended.
+    /// Request to end the command.
     pub(crate) stop: Option<Stop>,
     /// The command began after this.
     pub(crate) since: Timespec,
     pub(crate) started: Instant,
     /// Its limit of time.
     pub(crate) wall: Duration,
-    /// Dropped last of all, when it has had its time to end what it keeps.
+    /// Helper, dropped last of all, when it has had its time to end what it keeps.
     pub(crate) _helper: HelperProcess,
 }
 
@@ -108,7 +108,7 @@ impl Child {
     /// L one after the other, which [`Self::wait`] waits for.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Those of the kernel.
     pub fn kill_tree(&self) -> io::Result<()> {
         self.is_killed.set(true);
         if let Some(group) = &self.group {
@@ -121,7 +121,7 @@ impl Child {
         }
     }
 
-    /// Ends the helper, for which it is too late to tell anything.
+    /// Kills the helper, which has no time left to report anything.
     fn kill_helper(&self) -> io::Result<()> {
         match pidfd_send_signal(&self.end, Signal::KILL) {
             Ok(()) | Err(Errno::SRCH) => Ok(()),
@@ -129,7 +129,7 @@ impl Child {
         }
     }
 
-    /// Has the helper end the command and tell what it used.
+    /// Makes the helper end the command and report its usage.
     fn dismiss(&self) -> io::Result<()> {
         match self.channel.finish() {
             Err(error) if error.kind() != io::ErrorKind::NotConnected => Err(error),
@@ -137,8 +137,8 @@ impl Child {
         }
     }
 
-    /// From now on the command is ended with all that it started once that is asked for, which is looked at while it is
-    /// waited for.
+    /// Sets the request that ends the command with all that it started. It is checked while the
+    /// command is waited for.
     pub fn stop_when(&mut self, stop: Stop) {
         self.stop = Some(stop);
     }
@@ -146,13 +146,14 @@ impl Child {
     /// Waits until the command and all that it started have ended.
     ///
     /// # Errors
-    /// The helper could not be waited for, or was ended by somebody else.
+    /// The helper could not be waited for, or was killed by another process.
     pub fn wait(self) -> Result<Outcome, WaitError> {
         self.wait_with(|_, _| ControlFlow::Continue(()))
     }
 
-    /// The same; and what the command writes is told as it comes. Where `sink` breaks off, that output is
-    /// closed, as it is for a program at whose pipe nobody reads any more.
+    /// Waits as [`Self::wait`] does, and passes the command's output to `sink` as it comes. If
+    /// `sink` breaks off, that output is closed, as it is for a program whose pipe has no reader
+    /// left.
     ///
     /// # Errors
     /// As [`Self::wait`].
@@ -170,7 +171,7 @@ impl Child {
                 over = true;
                 self.dismiss()?;
             }
-            // Who keeps the command ends it in time. Where that is stopped or hangs, we do.
+            // The supervising process ends it in time. If that is stopped or hangs, we do.
             if self.started.elapsed() > self.wall + GRACE {
                 late = true;
                 self.kill_tree()?;
@@ -180,7 +181,7 @@ impl Child {
         over |= self.drain(&mut sink)?;
         let report = match self.channel.receive()? {
             Some((HelperMessage::Ended(report), _)) => report,
-            // It was ended at once, and had no time to tell.
+            // It was ended at once, and had no time to report.
             None if self.init.is_some() && self.is_killed.get() => {
                 let wall = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
                 Report { usage: Usage { wall, ..Usage::default() }, ..Report::default() }
@@ -241,7 +242,7 @@ impl Child {
         })
     }
 
-    /// What was to stay absent, and was made: in the layer, where it lies in a view.
+    /// Paths that were to stay absent, and were made: in the layer, if they lie in a view.
     fn made(&self) -> Vec<Violation> {
         let base = self.plan.policy.view.as_ref().map(|view| &view.base);
         let made = self.absent.iter().filter(|path| {
@@ -268,7 +269,7 @@ impl Child {
         match &self.stdin {
             Some(feed) if feed.bytes.is_empty() => {
                 ends.push(PollFd::new(&ours, PollFlags::IN));
-                // That nobody reads any more is always told.
+                // A closed reading end is always reported.
                 ends.push(PollFd::new(&feed.pipe, PollFlags::empty()));
             }
             Some(feed) => ends.push(PollFd::new(&feed.pipe, PollFlags::OUT)),
@@ -296,7 +297,8 @@ impl Child {
         is_any_ready(&mut end)
     }
 
-    /// Reads from our standard input what there is, and writes to that of the command what fits.
+    /// Reads available bytes from our standard input, and writes as many to that of the command as
+    /// fit.
     fn feed(&mut self) -> io::Result<()> {
         let Some(feed) = &mut self.stdin else { return Ok(()) };
         if feed.bytes.is_empty() && feed.has_more {
@@ -316,7 +318,7 @@ impl Child {
         Ok(())
     }
 
-    /// Reads what there is.
+    /// Reads the available output.
     fn drain(
         &mut self,
         sink: &mut impl FnMut(Output, &[u8]) -> ControlFlow<()>,
@@ -329,12 +331,12 @@ impl Child {
 }
 
 impl Drop for Child {
-    /// Where nobody waits for it any more, it is ended with all that it started.
+    /// Ends the command with all that it started, once no caller waits for it.
     fn drop(&mut self) {
         drop(self.dismiss()); // the helper may be gone
         let grace = Timespec { tv_sec: 5, tv_nsec: 0 };
         let mut end = [PollFd::new(&self.end, PollFlags::IN)];
-        // Whatever comes of it, the helper is ended next.
+        // With any result, the helper is ended next.
         poll(&mut end, Some(&grace)).ok();
     }
 }

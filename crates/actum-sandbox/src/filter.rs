@@ -1,8 +1,8 @@
-//! The system calls that no command in a sandbox can make.
+//! System calls that no command in a sandbox can make.
 //!
-//! A list of what is refused, not of what is allowed: commands are compilers, interpreters and tests,
-//! whose calls nobody knows. What is refused is what reaches out of the sandbox, what makes new
-//! privileges, and what programs do not need. Calls newer than those that were looked at do not
+//! The list is of refused calls, not of allowed ones: commands are compilers, interpreters and
+//! tests, whose calls are unknown. Refused are calls that reach out of the sandbox, that make new
+//! privileges, and that programs do not need. Calls newer than those that were reviewed do not
 //! exist.
 
 mod program;
@@ -119,7 +119,7 @@ const REFUSED: &[(&str, &[i64])] = &[
     ),
 ];
 
-/// The same, of calls that only x86-64 has.
+/// Refused calls that only x86-64 has.
 #[cfg(target_arch = "x86_64")]
 const REFUSED_HERE: &[i64] = &[
     libc::SYS_iopl,
@@ -132,10 +132,12 @@ const REFUSED_HERE: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_HERE: &[i64] = &[];
 
-/// Refused in tier L, where files of the host can be named, and Landlock does not look at this.
+/// Calls refused in tier L, where files of the host can be named, and Landlock does not look at
+/// this.
 ///
-/// It does not look at modes either (chmod(2)), nor at times. But linkers, archivers and package managers
-/// set those of their own files by name, so that without them hardly anything could be built in tier L.
+/// It does not look at modes either (chmod(2)), nor at times. But linkers, archivers and package
+/// managers set those of their own files by name, so that without them hardly anything could be
+/// built in tier L.
 const WATCHES_FILES_OF_THE_HOST: &[i64] = &[libc::SYS_inotify_add_watch, libc::SYS_fanotify_mark];
 
 /// Calls that change owners, with the place of the user among their arguments; the group is next to it.
@@ -148,15 +150,16 @@ const CHANGES_OWNERS: &[(i64, u32)] = &[
     (libc::SYS_lchown, 1),
 ];
 
-/// Refused with another error, so that programs take another way, or go without.
+/// Calls refused with another error, so that programs take another way, or go without.
 const OTHERWISE: &[(i64, i32)] = &[
-    // Its flags are where no filter sees them.
+    // Its flags are in memory, where no filter sees them.
     (libc::SYS_clone3, libc::ENOSYS),
-    // So is its mode.
+    // Its mode is in memory, too.
     (libc::SYS_openat2, libc::ENOSYS),
-    // It takes storage that nobody counts as written. Programs that reserve space write zeros instead.
+    // It takes storage that is not counted as written. Programs that reserve space write zeros
+    // instead.
     (libc::SYS_fallocate, libc::EOPNOTSUPP),
-    // Nobody confines attributes. Programs that keep them know file systems without.
+    // No rule confines attributes. Programs that keep them know file systems without.
     (libc::SYS_setxattr, libc::EOPNOTSUPP),
     (libc::SYS_lsetxattr, libc::EOPNOTSUPP),
     (libc::SYS_fsetxattr, libc::EOPNOTSUPP),
@@ -164,7 +167,8 @@ const OTHERWISE: &[(i64, i32)] = &[
     (libc::SYS_lremovexattr, libc::EOPNOTSUPP),
     (libc::SYS_fremovexattr, libc::EOPNOTSUPP),
 ];
-/// The same in tier L alone: Landlock does not keep attributes of files outside from being read.
+/// Calls with another answer in tier L alone: Landlock does not keep attributes of files outside
+/// from being read.
 const OTHERWISE_IN_L: &[(i64, i32)] = &[
     (libc::SYS_getxattr, libc::EOPNOTSUPP),
     (libc::SYS_lgetxattr, libc::EOPNOTSUPP),
@@ -175,7 +179,7 @@ const OTHERWISE_IN_L: &[(i64, i32)] = &[
 /// The flags of open(2) with which its mode counts; of O_TMPFILE the bit that it does not share with
 /// O_DIRECTORY.
 const MAKES: i32 = libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY);
-/// Files that run as their owner, whoever starts them.
+/// Mode bits of files that run as their owner, whichever user starts them.
 const SET_ID: i32 = (libc::S_ISUID | libc::S_ISGID).cast_signed();
 /// New namespaces, one of which gives capabilities again.
 const NEW_NAMESPACES: i32 = libc::CLONE_NEWUSER
@@ -195,11 +199,11 @@ const SOCKET_TYPE: i32 = 0xf;
 /// ioprio_set(2).
 const IOPRIO_WHO_PROCESS: i32 = 1;
 
-/// The filter of a command of this tier that may use the network so, and that runs as this user and
-/// group. It is made in microseconds, so it is not kept.
+/// Makes the filter of a command of this tier that may use the network so, and that runs as this
+/// user and group. It is made in microseconds, so it is not kept.
 ///
 /// # Errors
-/// There is none for this architecture.
+/// If there is no filter for this architecture.
 pub(crate) fn filter(
     tier: Tier,
     net: Net,
@@ -208,7 +212,7 @@ pub(crate) fn filter(
     program::assemble(&rules(tier, net, (user, group)), NEWEST)
 }
 
-/// What is answered to which call.
+/// Returns the answer to each call.
 fn rules(tier: Tier, net: Net, (user, group): (u32, u32)) -> BTreeMap<u32, Rule> {
     let refused = || Answer::Error(libc::EPERM);
     let mut rules = Rules::default();
@@ -225,7 +229,7 @@ fn rules(tier: Tier, net: Net, (user, group): (u32, u32)) -> BTreeMap<u32, Rule>
         for (call, error) in OTHERWISE_IN_L {
             rules.always(*call, Answer::Error(*error));
         }
-        // Who gives a file to whom it belongs changes nothing, and is told so without the call: it
+        // A change to the present owner has no effect, so success is reported without the call: it
         // would take the set-id bits of a file outside.
         let nobody = u32::MAX;
         for (call, place) in CHANGES_OWNERS {
@@ -239,7 +243,7 @@ fn rules(tier: Tier, net: Net, (user, group): (u32, u32)) -> BTreeMap<u32, Rule>
         in_tier_l(&mut rules);
     }
     rules.when(libc::SYS_clone, &[Condition::has(0, NEW_NAMESPACES)], refused());
-    // Characters put into the terminal of whoever started the command.
+    // Characters put into the terminal of the user who started the command.
     for request in [libc::TIOCSTI, libc::TIOCLINUX] {
         rules.when(libc::SYS_ioctl, &[Condition::is(1, low(request))], refused());
     }
@@ -248,9 +252,9 @@ fn rules(tier: Tier, net: Net, (user, group): (u32, u32)) -> BTreeMap<u32, Rule>
         rules.when(libc::SYS_ioctl, &[Condition::is(1, *request)], refused());
     }
     rules.when(libc::SYS_fcntl, &[Condition::is(1, F_SETLEASE)], refused());
-    // Limits of others, and those of who watches over it.
+    // Limits of others, and those of the supervising process.
     rules.when(libc::SYS_prlimit64, &[Condition::is_not(0, 0)], refused());
-    // A process that hides from who watches over it.
+    // A process that hides from the supervising process.
     let hide = libc::PR_SET_DUMPABLE.unsigned_abs();
     rules.when(libc::SYS_prctl, &[Condition::is(0, hide)], refused());
     set_id(&mut rules);
@@ -315,8 +319,8 @@ fn sockets(rules: &mut Rules, net: Net) {
         Net::PrivateLoopback => {
             allow_families(rules, &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6]);
         }
-        // Sockets of the host in its abstract namespace are in reach there: none of that family. One that is not a
-        // datagram or a stream makes packets of its own.
+        // Sockets of the host in its abstract namespace are in reach there, so none of that family
+        // is allowed. A socket that is not a datagram or a stream makes packets of its own.
         Net::Host => {
             allow_families(rules, &[libc::AF_INET, libc::AF_INET6]);
             let known = [libc::SOCK_STREAM, libc::SOCK_DGRAM];
@@ -327,8 +331,8 @@ fn sockets(rules: &mut Rules, net: Net) {
             rules.when(libc::SYS_socket, &others, refused());
         }
     }
-    // A pair of datagram sockets can address any path (socketpair(2) with sendmsg(2)), and several
-    // types are that for the kernel. Those that are connected for good cannot.
+    // A pair of datagram sockets can address any path (socketpair(2) with sendmsg(2)), and the
+    // kernel takes several types for datagrams. Pairs that are connected permanently cannot.
     let connected = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
     let others = connected.map(|kind| Condition::masked_is_not(1, SOCKET_TYPE, kind));
     rules.when(libc::SYS_socketpair, &others, refused());
@@ -346,7 +350,7 @@ fn low(request: libc::Ioctl) -> u32 {
     request as u32
 }
 
-/// Rules as they come together.
+/// Rules that are being collected.
 #[derive(Default)]
 struct Rules(BTreeMap<u32, Rule>);
 
@@ -357,14 +361,14 @@ impl Rules {
         Some(self.0.entry(call).or_insert_with(|| Rule { cases: Vec::new(), else_: Answer::Allow }))
     }
 
-    /// Answers so where all conditions hold, and no earlier case of this call does.
+    /// Sets the answer if all conditions hold, and no earlier case of this call matches.
     fn when(&mut self, call: i64, conditions: &[Condition], answer: Answer) {
         if let Some(rule) = self.rule(call) {
             rule.cases.push(Case { conditions: conditions.to_vec(), answer });
         }
     }
 
-    /// Answers so where no case of this call does.
+    /// Sets the answer for a call without a matching case.
     fn always(&mut self, call: i64, answer: Answer) {
         if let Some(rule) = self.rule(call) {
             rule.else_ = answer;

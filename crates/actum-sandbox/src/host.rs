@@ -1,4 +1,4 @@
-//! What this host can hold, as it was found out by trying.
+//! Capabilities of this host, found by trying.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,29 +6,30 @@ use std::path::PathBuf;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-/// What the kernel of this host, with the rights of this process, really does. Tiers and mounts were tried.
-/// A version alone decides where trying would tell nothing (Landlock) or could do harm (`kernel.pid_max`).
+/// Report of what the kernel of this host, with the rights of this process, really does. Tiers and
+/// mounts were tried. A version alone decides where trying would show nothing (Landlock) or could
+/// do harm (`kernel.pid_max`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostReport {
     /// The version of Landlock's interface, if there is one (landlock(7)).
     pub landlock: Option<u32>,
-    /// Whether tier N was entered.
+    /// Result of entering tier N.
     pub tier_n: Result<(), Missing>,
-    /// Whether tier L was entered.
+    /// Result of entering tier L.
     pub tier_l: Result<(), Missing>,
-    /// Whether the loopback of a private network could be raised.
+    /// Result of raising the loopback of a private network.
     pub loopback: Result<(), Missing>,
-    /// Whether a directory could be laid over another, with the upper layer in memory.
+    /// Result of laying a directory over another, with the upper layer in memory.
     pub overlay: Result<(), Missing>,
-    /// The one thing that would give tier N, where it could not be entered and that is known.
+    /// Remedy that would give tier N, if it could not be entered and the remedy is known.
     pub remedy: Option<String>,
-    /// Whether the number of processes can be limited for a PID namespace (`kernel.pid_max`).
+    /// True if the number of processes can be limited for a PID namespace (`kernel.pid_max`).
     pub namespace_pid_max: bool,
-    /// Whether this process is root, whose processes RLIMIT_NPROC does not count (setrlimit(2)).
+    /// True if this process is root, whose processes RLIMIT_NPROC does not count (setrlimit(2)).
     pub is_root: bool,
-    /// What a control group of our own can limit.
+    /// Limits that a control group of our own can hold.
     pub cgroup: Controllers,
-    /// The file that it was read from, where it was not found out just now.
+    /// File that it was read from, if it was not made just now.
     #[serde(skip)]
     pub kept_in: Option<PathBuf>,
 }
@@ -40,18 +41,19 @@ pub struct Controllers {
     pub memory: bool,
     /// Processes of the whole group.
     pub processes: bool,
-    /// Whether the whole group can be killed at once (`cgroup.kill`).
+    /// True if the whole group can be killed at once (`cgroup.kill`).
     pub kill: bool,
 }
 
-/// Something that did not work when it was tried.
+/// A step that failed when it was tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
     /// The step that failed, such as `mount a root of its own`.
     pub step: String,
-    /// Why, in the words of the kernel.
+    /// Reason, in the words of the kernel.
     pub why: String,
-    /// Whether this process, and not the host, lacks something: descriptors, processes or memory. The host may well do it.
+    /// True if this process, and not the host, lacks something: descriptors, processes or memory.
+    /// The host may well do it.
     #[serde(default)]
     pub is_scarce: bool,
 }
@@ -68,7 +70,8 @@ impl Missing {
     }
 }
 
-/// Whether an error, or what it is from, is about limits of this process (errno(3)). A caller sets those.
+/// Returns true if an error, or a cause of it, is about limits of this process (errno(3)). A caller
+/// sets those.
 fn is_scarce(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut causes = std::iter::successors(Some(error), |error| error.source());
     causes.any(|cause| {
@@ -92,7 +95,7 @@ pub(crate) const LANDLOCK_LEAST: u32 = 3;
 pub(crate) const LANDLOCK_SCOPES: u32 = 6;
 
 impl HostReport {
-    /// Why Landlock of this version is of no use.
+    /// Describes why Landlock of this version is of no use.
     pub(crate) fn missing_landlock(version: Option<u32>) -> Missing {
         let why = match version {
             None => "the kernel has none, or it is switched off".to_owned(),

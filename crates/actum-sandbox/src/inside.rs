@@ -1,7 +1,8 @@
-//! The helper: this program once more, started with nothing but a line to its supervisor. It makes the
-//! sandbox from the inside and stays with the command.
+//! Helper process: this program once more, started with nothing but a channel to its supervisor. It
+//! makes the sandbox from the inside and stays with the command.
 //!
-//! It has one thread, an empty environment, and no descriptor but the line and what came over it.
+//! It has one thread, an empty environment, and no descriptor except the channel and those that
+//! came over it.
 
 mod bytes;
 pub(crate) mod declared;
@@ -43,8 +44,8 @@ pub const NAME: &str = "actum-sandbox";
 pub(crate) const MAKES_NAMESPACES: &str = "make namespaces";
 pub(crate) const MOUNTS_PROC: &str = "mount a fresh /proc";
 
-/// The version of Landlock's interface that is used where the kernel has `version`: none that we do not
-/// know.
+/// Returns the version of Landlock's interface that is used on a kernel with `version`: never one
+/// that we do not know.
 pub(crate) fn landlock_used(version: u32) -> u32 {
     landlock::used(version)
 }
@@ -52,7 +53,7 @@ pub(crate) fn landlock_used(version: u32) -> u32 {
 /// Devices that hold nothing of the host, which every program may use, by their names in `/dev`.
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
-/// The terminal of whoever opens it, for a command that has one.
+/// Controlling terminal of the opening process, for a command that has one.
 const TERMINAL: &str = "tty";
 
 /// The devices that a command may use.
@@ -63,7 +64,7 @@ fn devices(policy: &SandboxPolicy) -> impl Iterator<Item = PathBuf> {
 
 type Result<T> = std::result::Result<T, Missing>;
 
-/// Says what was tried.
+/// Adds the attempted step to an error.
 trait Trying<T> {
     fn trying(self, step: impl FnOnce() -> String) -> Result<T>;
 }
@@ -74,13 +75,13 @@ impl<T, E: std::error::Error + 'static> Trying<T> for std::result::Result<T, E> 
     }
 }
 
-/// What the embedding program calls first of all in `main`. Where it was started as helper this does
-/// the helper's work and never returns.
+/// Entry point of the helper. The embedding program calls it first of all in `main`. In a process
+/// that was started as helper this does the helper's work and never returns.
 pub fn enter() {
     if std::env::args_os().next().is_some_and(|name| name == NAME) {
         std::process::exit(match run() {
             Ok(()) => 0,
-            Err(_) => 1, // nobody is there to be told
+            Err(_) => 1, // no process is left to report to
         });
     }
 }
@@ -88,10 +89,11 @@ pub fn enter() {
 fn run() -> io::Result<()> {
     sys::close_from(3)?;
     sys::default_signals();
-    // What a terminal sends is for the supervisor. When that ends the line does, and then all is ended.
+    // Signals of a terminal are for the supervisor. When that ends the channel does, and then all
+    // is ended.
     setsid()?;
     let channel = Channel::from_fd(fcntl_dupfd_cloexec(stdio::stdin(), 3)?);
-    // Nobody but us holds the line any more, so that its end is heard at the other end.
+    // Only we hold the channel now, so the other end notices when this process ends.
     dup2_stdin(openat(CWD, "/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)?;
     let Some((mut start, stdio)) = channel.receive::<Start>()? else { return Ok(()) };
     if start.has_terminal {
@@ -119,7 +121,7 @@ fn run() -> io::Result<()> {
         Err(said) => return channel.send(&said, &[]),
     };
     drop(stdio);
-    // Where nobody hears it any more the command is ended at once.
+    // If the supervisor is gone the command is ended at once.
     let is_wanted = channel.send(&HelperMessage::Running, &[]).is_ok();
     let keeper = Reaper::new(&channel, &start.plan, command, processes);
     let report = keeper.keep(is_wanted)?;
@@ -146,11 +148,11 @@ fn settle(channel: &Channel, start: &Start) -> Result<()> {
     Ok(())
 }
 
-/// Starts the command; the error is what to say where it was not started or not executed.
+/// Starts the command; the error is the message about a failure to start or execute it.
 fn begin(start: &Start, stdio: &[OwnedFd]) -> std::result::Result<Pid, HelperMessage> {
     let keeper = getpid();
-    // What stands here when the other process is gone from our memory is how it went. Where it ends on the
-    // way, that is no end of the command.
+    // This value is the result when the other process has left our memory. If it ends on the way,
+    // that is no end of the command.
     let mut failed = Some(HelperMessage::NotStarted(Missing {
         step: "confine the command".to_owned(),
         why: "its process ended before that was done".to_owned(),

@@ -18,10 +18,10 @@ pub(crate) const ANSWER_BYTES: usize = 40;
 /// Most files of a job.
 const FILES_MAX: usize = 2;
 
-/// Job of a byte worker. Absent limits are none.
+/// Job of a byte worker. An absent limit is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Job {
-    /// Which work, as the embedding program knows it.
+    /// Kind of the work, as the embedding program knows it.
     pub work: u64,
     /// Size of the source.
     pub size: u64,
@@ -36,11 +36,11 @@ pub struct Job {
 /// Answer of a byte worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// It did its work; these bytes are what it computed.
+    /// The work is done; these bytes are the result.
     Done([u8; 32]),
-    /// It stopped before it exceeded the bytes that it may read and write.
+    /// The worker stopped before it exceeded the bytes that it may read and write.
     OverStorage,
-    /// It has more memory than it may.
+    /// The worker has more memory than it may.
     OverMemory,
     /// A system call failed with this error.
     Failed(i32),
@@ -71,7 +71,7 @@ pub(crate) fn send_job(line: &UnixStream, job: &Job, files: &[BorrowedFd<'_>]) -
     }
 }
 
-/// Receives a job and its files; none where nobody gives one any more.
+/// Receives a job and its files; `None` if the other end is closed.
 pub(crate) fn receive_job(line: impl AsFd) -> io::Result<Option<(Job, Vec<OwnedFd>)>> {
     let mut bytes = [0; JOB_BYTES];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_MAX))];

@@ -1,6 +1,6 @@
-//! Layers: what lies over a directory in a view, as overlayfs keeps it. A name of a character device
-//! 0/0 is a file that was deleted; a directory marked opaque hides all below it (overlayfs, kernel
-//! documentation).
+//! Layers: changes over a directory in a view, as overlayfs keeps them. A name of a character
+//! device 0/0 is a file that was deleted; a directory marked opaque hides all below it (overlayfs,
+//! kernel documentation).
 
 mod content;
 mod staged;
@@ -28,26 +28,26 @@ use content::Compared;
 
 /// The mark of an opaque directory, where an ordinary user mounts (`userxattr`).
 pub(crate) const OPAQUE: &CStr = c"user.overlay.opaque";
-/// The mark of what was copied from below before it was changed.
+/// Mark of an entry that was copied from below before it was changed.
 const ORIGIN: &CStr = c"user.overlay.origin";
-/// How deep directories may lie in each other in what a command made.
+/// Limit of nested directories in the changes of a command.
 const DEPTH_MAX: usize = 128;
-/// The largest file of which the content is compared, in bytes. A larger one that was opened for writing is
-/// told as modified.
+/// Largest file whose content is compared, in bytes. A larger one that was opened for writing is
+/// reported as modified.
 const COMPARED_MAX: u64 = 64 << 20;
 /// The bits of a mode that chmod(2) sets.
 const MODE_BITS: RawMode = 0o7777;
 
-/// What a command changed in its view. It is there as long as this is held, and nowhere else.
+/// Changes of a command in its view. They exist while this is held, and nowhere else.
 #[derive(Debug)]
 pub struct Layer {
     root: OwnedFd,
-    /// What lies below it, uppermost first.
+    /// Directories below it, uppermost first.
     lower: Vec<OwnedFd>,
     /// Path of the last of these when the command was started.
     base: PathBuf,
     caches: Vec<PathBuf>,
-    /// The command began after this; all that anyone did to a file since has a later stamp.
+    /// The command began after this; every later change of a file has a later stamp.
     since: Timespec,
 }
 
@@ -56,16 +56,17 @@ pub struct Layer {
 pub struct Change {
     /// Relative to the base of the view.
     pub path: PathBuf,
-    /// What was there, with the staged changes; `None` where nothing was.
+    /// State before the command, with the staged changes; `None` if nothing was there.
     pub before: Option<Node>,
-    /// What is there now.
+    /// State after the command; `None` if nothing is there.
     pub after: Option<Node>,
-    /// Whether somebody else moved, made or removed something here while the command ran, so that it worked on
-    /// something else than what is told. Of the content of a file [`Layer::changed_meanwhile`] tells.
+    /// True if another process moved, made or removed something here while the command ran, so that
+    /// it worked on another state than is reported. [`Layer::changed_meanwhile`] does so for the
+    /// content of a file.
     pub is_disturbed: bool,
 }
 
-/// What can be at a path.
+/// Kind of an entry at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
     /// A file.
@@ -77,32 +78,32 @@ pub enum Node {
     },
     /// A directory.
     Directory {
-        /// As of files.
+        /// Same bits as for files.
         mode: u32,
     },
     /// A symbolic link.
     Symlink {
-        /// What it says.
+        /// Target as stored in the link.
         target: PathBuf,
     },
     /// A FIFO, a socket or a device.
     Special {
-        /// As of files.
+        /// Same bits as for files.
         mode: u32,
     },
 }
 
-/// Why a layer could not be read or made.
+/// Reason why a layer could not be read or made.
 #[derive(Debug, thiserror::Error)]
 pub enum LayerError {
-    /// Something could not be read or made.
+    /// An entry could not be read or made.
     #[error("cannot {step} `{}`: {why}", path.display())]
     Io {
-        /// What was tried.
+        /// Attempted step.
         step: &'static str,
-        /// Where.
+        /// Path of the entry.
         path: PathBuf,
-        /// Why it failed.
+        /// Error of the system.
         why: io::Error,
     },
     /// Directories lie too deep in each other to be taken over.
@@ -135,7 +136,7 @@ impl<T> ResultExt<T> for io::Result<T> {
 }
 
 impl Layer {
-    /// The layer that took what was changed in a view over `lower`.
+    /// The layer that captured the changes in a view over `lower`.
     pub(crate) fn captured(
         root: OwnedFd,
         view: &View,
@@ -147,12 +148,13 @@ impl Layer {
         Self { root, lower, base: view.base.clone(), caches, since }
     }
 
-    /// All paths that are not as they were, with the staged changes; the parents of what was made come
-    /// before it, and what was deleted comes before the directory that held it. A file that was opened
-    /// for writing and is as before is left out, unless it is larger than 64 MiB.
+    /// Returns all paths that differ from before, with the staged changes. The parents of what was
+    /// made come before it, and a deleted entry comes before the directory that held it. A file
+    /// that was opened for writing and is as before is left out, unless it is larger than 64 MiB.
     ///
     /// # Errors
-    /// [`LayerError`] where something cannot be read, lies too deep, or the base is another directory than it was.
+    /// [`LayerError`] if something cannot be read, lies too deep, or the base is another directory
+    /// than it was.
     pub fn changes(&self) -> Result<Vec<Change>> {
         self.check_base()?;
         let mut changes = Vec::from_iter(self.mode_of_base()?);
@@ -162,8 +164,8 @@ impl Layer {
         Ok(changes)
     }
 
-    /// Returns a change of the permissions of the base itself, with the path `.`. Set-id bits are ignored, because an ordinary
-    /// user may not be able to set them on the layer.
+    /// Returns a change of the permissions of the base itself, with the path `.`. Set-id bits are
+    /// ignored, because an ordinary user may not be able to set them on the layer.
     fn mode_of_base(&self) -> Result<Option<Change>> {
         const BITS: RawMode = 0o1777;
         let Some(base) = self.lower.last() else { return Ok(None) };
@@ -205,7 +207,7 @@ impl Layer {
     /// Opens a file that the command made or changed.
     ///
     /// # Errors
-    /// Where there is none, or it is no file.
+    /// If it is missing, or is no file.
     pub fn open(&self, path: &Path) -> Result<File> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
@@ -213,11 +215,11 @@ impl Layer {
         file.map(File::from).doing("open", path)
     }
 
-    /// Opens a file as it was before the command, with the staged changes: what these delete or replace is not
-    /// seen, though it is still there below.
+    /// Opens a file as it was before the command, with the staged changes: a file that these delete
+    /// or replace is not seen, though it is still below.
     ///
     /// # Errors
-    /// Where there was none, or it was no file.
+    /// If it was missing, or was no file.
     pub fn open_before(&self, path: &Path) -> Result<File> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let mut at = Place { path: PathBuf::new(), depth: 0 };
@@ -225,7 +227,7 @@ impl Layer {
         for directory in path.parent().into_iter().flat_map(Path::components) {
             let name = name_of(directory, path)?;
             at = at.join(&name)?;
-            // Of what is no directory there is nothing to look into.
+            // An entry that is no directory has nothing to look into.
             lower = find(&lower, &name, &at)?.map(|(_, held)| held).unwrap_or_default();
         }
         let name = path.components().next_back().ok_or_else(|| LayerError::Path(path.to_owned()));
@@ -244,11 +246,12 @@ impl Layer {
         Err(Errno::NOENT).doing("open", path)
     }
 
-    /// Whether somebody else changed such a file, or put it there, while the command ran. Ask when it was read:
-    /// what was read is then what was there when the command began.
+    /// Returns true if another process changed such a file, or put it there, while the command ran.
+    /// Call it after reading: if false, the bytes that were read are those from when the command
+    /// began.
     ///
     /// # Errors
-    /// Where it cannot be looked at.
+    /// If the file cannot be inspected.
     pub fn changed_meanwhile(&self, before: &File) -> io::Result<bool> {
         let stat = rustix::fs::fstat(before)?;
         Ok(self.is_since(stat.st_ctime, stat.st_ctime_nsec))
@@ -258,8 +261,8 @@ impl Layer {
         self.lower.iter().map(reopen).collect()
     }
 
-    /// Compares a directory of the layer with those that lie below it. Of a directory that was removed and made again, and
-    /// of all directories in it, nothing below is seen.
+    /// Compares a directory of the layer with those that lie below it. If a directory was removed
+    /// and made again, nothing below it, or below the directories in it, is seen.
     fn compare(
         &self,
         upper: &OwnedFd,
@@ -293,7 +296,7 @@ impl Layer {
                         directory.as_ref(),
                         seen,
                     )?;
-            // What a directory holds goes with it where it is replaced.
+            // The content of a directory is removed with it when it is replaced.
             let (before, held) = match below {
                 Some((before, held)) => (Some(before), held),
                 None => (None, Vec::new()),
@@ -317,7 +320,8 @@ impl Layer {
         Ok(())
     }
 
-    /// Whether another process changed, while the command ran, a directory that this change removes, replaces or hides.
+    /// Returns true if another process changed, while the command ran, a directory that this change
+    /// removes, replaces or hides.
     fn is_disturbed_below(
         &self,
         (upper, lower, name): (&OwnedFd, &[OwnedFd], &CStr),
@@ -328,7 +332,8 @@ impl Layer {
         match (directory, below) {
             // Nothing of it is left below: another process that changed the directory removed it.
             (_, None) => Ok(self.any_changed(lower)? && was_copied(upper, name, directory)),
-            // A directory that was made where none was, or one that was moved to where another was.
+            // A directory that was made at a free path, or one that was moved to the path of
+            // another.
             (Some(_), Some((_, held))) if !held.is_empty() && seen == Below::Seen => {
                 Ok(!was_copied(upper, name, directory) || self.any_moved(held, lower)?)
             }
@@ -337,8 +342,9 @@ impl Layer {
         }
     }
 
-    /// Whether another process changed the link at a name, or the permissions of a directory that the command changed as well, while
-    /// the command ran. Links have no content that could be compared later.
+    /// Returns true if another process changed, while the command ran, the link at a name.
+    /// Permissions of a directory that the command changed as well count, too. Links have no
+    /// content that could be compared later.
     fn is_disturbed_at(
         &self,
         (lower, name): (&[OwnedFd], &CStr),
@@ -366,7 +372,7 @@ impl Layer {
         Ok(false)
     }
 
-    /// Tells what was there as deleted, with all that it held.
+    /// Reports the former entry as deleted, with all that it held.
     fn remove(
         &self,
         (lower, name): (&[OwnedFd], &CStr),
@@ -377,7 +383,7 @@ impl Layer {
         let below = (before, held);
         let is_disturbed = self.is_disturbed_at((lower, name), Some(&below), None, at)?;
         let (before, held) = below;
-        // What came into it, or with it, was seen by no command.
+        // No command saw the entries that came into it, or with it.
         let is_disturbed = self.any_changed(&held)? || is_disturbed;
         self.remove_contents(&held, None, at, changes)?;
         let (path, before) = (at.path.clone(), Some(before));
@@ -385,7 +391,7 @@ impl Layer {
         Ok(())
     }
 
-    /// Tells what a directory held as deleted, but for what `but` holds.
+    /// Reports the content of a directory as deleted, except for what `but` holds.
     fn remove_contents(
         &self,
         held: &[OwnedFd],
@@ -408,16 +414,19 @@ impl Layer {
         Ok(())
     }
 
-    /// Whether any of these directories was changed since the command began: in its names, or itself.
+    /// Returns true if any of these directories was changed since the command began: in its names,
+    /// or itself.
     fn any_changed(&self, directories: &[OwnedFd]) -> Result<bool> {
         self.any(directories, |stat| self.is_since(stat.st_ctime, stat.st_ctime_nsec))
     }
 
-    /// Whether any of these directories may have been moved, or got other permissions, since the command began.
+    /// Returns true if any of these directories may have been moved, or got other permissions,
+    /// since the command began.
     ///
-    /// A move changes the status of the directory and the names of its parent, and a new name in the directory hides the
-    /// former. So a directory with new names in a parent with new names counts as moved: what lies there may be another
-    /// one. (The origin that overlayfs notes has no file handle where an ordinary user mounts.)
+    /// A move changes the status of the directory and the names of its parent, and a new name in
+    /// the directory hides the former. So a directory with new names in a parent with new names
+    /// counts as moved: what lies there may be another one. (The origin that overlayfs notes has no
+    /// file handle where an ordinary user mounts.)
     fn any_moved(&self, directories: &[OwnedFd], parents: &[OwnedFd]) -> Result<bool> {
         let is_moved = self.any(directories, |stat| {
             self.is_since(stat.st_ctime, stat.st_ctime_nsec)
@@ -442,8 +451,8 @@ impl Layer {
     }
 }
 
-/// Whether something of the layer was copied there from below, and not made by the command. A file that was copied
-/// and then renamed counts, too.
+/// Returns true if an entry of the layer was copied there from below, and not made by the command.
+/// A file that was copied and then renamed counts, too.
 fn was_copied(parent: &OwnedFd, name: &CStr, directory: Option<&OwnedFd>) -> bool {
     let mut value = [0; 256];
     match directory {
@@ -456,7 +465,7 @@ fn was_copied(parent: &OwnedFd, name: &CStr, directory: Option<&OwnedFd>) -> boo
     }
 }
 
-/// Opens what lies below the layer of a view, uppermost first.
+/// Opens the directories below the layer of a view, uppermost first.
 pub(crate) fn open_lower(view: &View) -> io::Result<Vec<OwnedFd>> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let open = |path: &PathBuf| openat(CWD, path, flags, Mode::empty());
@@ -464,19 +473,19 @@ pub(crate) fn open_lower(view: &View) -> io::Result<Vec<OwnedFd>> {
     Ok(lower.collect::<rustix::io::Result<_>>()?)
 }
 
-/// Whether a layer has something at a path, and not the mark that it is gone.
+/// Returns true if a layer has an entry at a path that is not the mark of a removed one.
 pub(crate) fn is_in(layer: &OwnedFd, path: &Path) -> bool {
     statat(layer, path, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| !is_whiteout(&stat))
 }
 
-/// Whether a directory of the layer shows what lies below it.
+/// Visibility of the directories below a directory of the layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Below {
     Seen,
     Hidden,
 }
 
-/// Where a walk is.
+/// Position of a walk.
 struct Place {
     path: PathBuf,
     depth: usize,
@@ -554,8 +563,8 @@ fn node(parent: &OwnedFd, name: &CStr, stat: &Stat, at: &Place) -> Result<Node> 
     })
 }
 
-/// What lies at a name of the lower directories taken together, and where that is a directory, those
-/// of which it consists.
+/// Returns the entry at a name of the lower directories taken together. For a directory, returns
+/// also those of which it consists.
 fn find(lower: &[OwnedFd], name: &CStr, at: &Place) -> Result<Option<(Node, Vec<OwnedFd>)>> {
     let mut found: Option<(Node, Vec<OwnedFd>)> = None;
     for directory in lower {

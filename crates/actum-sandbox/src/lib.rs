@@ -1,12 +1,12 @@
-//! Runs a command confined and limited, and tells how it really ran.
+//! Runs a command confined and limited, and reports its confinement and outcome.
 //!
-//! A [`SandboxPolicy`] says what a command may do. A [`HostReport`] says what the kernel of this host
-//! can hold, found out by trying. [`SandboxPolicy::plan`] puts the two together: a [`Plan`], or each
-//! demand that this host cannot meet. Nothing is ever run with less than was demanded.
+//! A [`SandboxPolicy`] states what a command may do. A [`HostReport`] states what the kernel of
+//! this host can hold, found by trying. [`SandboxPolicy::plan`] puts the two together: a [`Plan`],
+//! or each demand that this host cannot meet. Nothing is ever run with less than was demanded.
 //!
 //! `Plan::spawn` starts the command by way of a [`Helper`], which is the program itself once more:
-//! its `main` calls `inside::enter` first of all. The `Outcome` says how the command ended, what it
-//! used, what was in force, and, where it ran on a [`View`], what it changed.
+//! its `main` calls `inside::enter` first of all. The `Outcome` states how the command ended, what
+//! it used, what was in force, and, if it ran on a [`View`], what it changed.
 //!
 //! On systems other than Linux there is no tier yet, and every plan is refused.
 
@@ -84,5 +84,5 @@ pub use streams::Output;
 #[cfg(target_os = "linux")]
 pub use sys::inherited_for_writing;
 
-/// Where the scratch directory of tier N is, as the command sees it.
+/// Path of the scratch directory of tier N, as the command sees it.
 pub(crate) const SCRATCH: &str = "/tmp";

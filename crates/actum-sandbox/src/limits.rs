@@ -1,12 +1,12 @@
-//! How much a command may use, and how surely that is held.
+//! Limits of a command, and their enforcement.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Something of which a command may use only so much. Amounts are for the command and all processes
-/// that it starts, taken together, unless it says otherwise.
+/// Resource that a command may use up to a limit. Amounts are for the command and all processes
+/// that it starts, taken together, unless stated otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resource {
@@ -16,7 +16,7 @@ pub enum Resource {
     Cpu,
     /// Memory, in bytes.
     Memory,
-    /// Bytes read from storage. What comes out of the page cache is not counted.
+    /// Bytes read from storage. Reads from the page cache are not counted.
     StorageRead,
     /// Bytes written to storage.
     StorageWrite,
@@ -59,7 +59,7 @@ impl Resource {
         }
     }
 
-    /// What it is, for people.
+    /// Human-readable description of the resource.
     pub fn description(self) -> &'static str {
         match self {
             Self::Wall => "time from its start to its end",
@@ -74,7 +74,7 @@ impl Resource {
         }
     }
 
-    /// What the amounts count.
+    /// Unit of the amounts.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Wall | Self::Cpu => "ms",
@@ -87,8 +87,8 @@ impl Resource {
         }
     }
 
-    /// The least and the most that a policy may say. Less than the least starts no program at all;
-    /// more than the most is a slip of the pen.
+    /// Returns the least and the most that a policy may set. Less than the least starts no program
+    /// at all; more than the most is a mistake.
     pub fn sensible(self) -> (u64, u64) {
         const DAY: u64 = 24 * 60 * 60 * 1000;
         match self {
@@ -108,13 +108,13 @@ impl fmt::Display for Resource {
     }
 }
 
-/// How surely a limit is held.
+/// Enforcement of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Enforcement {
     /// Looked at every 10 ms; between two looks more may be used, and then all is ended.
     Polled,
-    /// There is no more: the kernel refuses it or, of time and output, all is ended there.
+    /// Never exceeded: the kernel refuses more or, for time and output, all is ended there.
     Hard,
 }
 
@@ -127,13 +127,13 @@ impl fmt::Display for Enforcement {
     }
 }
 
-/// The most that may be used, and how surely that must be held.
+/// Limit of a resource, and its least enforcement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
     /// In the unit of the resource.
     pub max: u64,
-    /// Where the host cannot hold it so, the command is not started.
+    /// Least enforcement: if the host cannot hold it so, the command is not started.
     #[serde(default = "polled")]
     pub require: Enforcement,
 }
@@ -154,14 +154,14 @@ impl Limits {
         self.0.get(&resource).copied().unwrap_or_else(|| default_of(resource))
     }
 
-    /// The same with another limit of one resource.
+    /// Replaces the limit of one resource.
     #[must_use]
     pub fn with(mut self, resource: Resource, max: u64, require: Enforcement) -> Self {
         self.0.insert(resource, Limit { max, require });
         self
     }
 
-    /// The same amounts, each held at least so.
+    /// Sets the least enforcement of every limit, with the same amounts.
     #[must_use]
     pub fn accepting(self, require: Enforcement) -> Self {
         Self(self.iter().map(|(resource, limit)| (resource, Limit { require, ..limit })).collect())
@@ -174,8 +174,8 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// What a verification command of an ordinary project needs: ten minutes of time, 4 GiB of memory,
-    /// 8 GiB written, 512 processes.
+    /// Limits that a verification command of an ordinary project needs: ten minutes of time, 4 GiB
+    /// of memory, 8 GiB written, 512 processes.
     fn default() -> Self {
         Self(Resource::ALL.into_iter().map(|resource| (resource, default_of(resource))).collect())
     }

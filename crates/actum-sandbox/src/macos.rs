@@ -1,14 +1,14 @@
 //! macOS, where no command is run yet.
 //!
-//! What would be used is Seatbelt: `sandbox_init` with a profile that denies by default, as other tools for
-//! agents have it. It is deprecated, and nothing else that is public is there. A profile can take rights away
-//! again below a directory, so `deny_write` could be held; network and sockets too. There is no PID
-//! namespace, so ending a whole tree of processes could only be polled, like memory; there is no
-//! overlay, so a view would be a clone of the directory (`clonefile`).
+//! Its means would be Seatbelt: `sandbox_init` with a profile that denies by default, as other
+//! tools for agents have it. It is deprecated, and there is no other public interface. A profile
+//! can take rights away again below a directory, so `deny_write` could be held; network and sockets
+//! too. There is no PID namespace, so ending a whole tree of processes could only be polled, like
+//! memory. There is no overlay, so a view would be a clone of the directory (`clonefile`).
 
 use crate::host::HostReport;
 
-/// What there is.
+/// Report of this system.
 pub(crate) fn report() -> HostReport {
     HostReport::unsupported("macOS", "it would be made with Seatbelt (`sandbox_init`)")
 }

@@ -1,4 +1,4 @@
-//! What a policy becomes on this host: a plan, or every demand that is not met, by name.
+//! Plan of a policy on this host, or every demand that is not met, by name.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,38 +9,39 @@ use crate::host::{Controllers, HostReport, LANDLOCK_LEAST, LANDLOCK_SCOPES, Miss
 use crate::limits::{Enforcement, Limit, Resource};
 use crate::policy::{Net, PolicyError, SandboxPolicy, Tier};
 
-/// How a command will run.
+/// Plan of a run of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What it may do.
+    /// Permissions of the command.
     pub policy: SandboxPolicy,
-    /// What holds it to that.
+    /// Enforcement of these permissions.
     pub in_force: InForce,
-    /// Whether it gets a control group.
+    /// True if it gets a control group.
     pub(crate) has_group: bool,
-    /// The most process numbers that its PID namespace gives out, where the kernel can limit that.
+    /// Limit of the process numbers of its PID namespace, if the kernel can limit that.
     pub(crate) pid_max: Option<u64>,
 }
 
-/// What confines a command. It is told with the outcome, so that nobody takes it for more than it was.
+/// Confinement of a command. It is reported with the outcome, so that a weak one is not taken for a
+/// strong one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InForce {
-    /// How much of the kernel stands between the command and the host.
+    /// Confinement between the command and the host.
     pub tier: Tier,
     /// The version of Landlock's interface that is used.
     pub landlock: Option<u32>,
-    /// Whether signals and abstract sockets of the same user on the host are out of reach.
+    /// True if signals and abstract sockets of the same user on the host are out of reach.
     pub ipc_confined: bool,
-    /// Whether it runs as root, without capabilities. Files of root are its own then.
+    /// True if it runs as root, without capabilities. Files of root are its own then.
     pub is_root: bool,
-    /// How surely each limit is held.
+    /// Enforcement of each limit.
     pub limits: BTreeMap<Resource, Enforcement>,
 }
 
 /// A policy that this host cannot hold. Nothing was started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unsatisfiable {
-    /// The policy cannot be meant on any host.
+    /// The policy is contradictory on any host.
     #[error("the sandbox policy cannot be used: {0}; nothing was started")]
     Policy(#[from] PolicyError),
     /// The host cannot meet these demands.
@@ -56,9 +57,9 @@ pub enum Unmet {
     #[error("no sandbox can be made: tier N: {n}; tier L: {l}")]
     AnyTier { n: Missing, l: Missing },
     /// This process lacks descriptors, processes or memory for tier N.
-    #[error("cannot tell whether the host offers tier N: this process lacks resources: {missing}")]
+    #[error("cannot know whether the host offers tier N: this process lacks resources: {missing}")]
     Resources { missing: Missing },
-    /// The floor is higher than what can be entered.
+    /// The required tier is higher than those that can be entered.
     #[error("tier N is demanded: {missing}")]
     Floor { missing: Missing },
     /// Tier L cannot lay one directory over another.
@@ -67,7 +68,7 @@ pub enum Unmet {
     /// Tier L cannot subtract.
     #[error("`deny_write` needs tier N: {missing}")]
     DenyWrite { missing: Missing },
-    /// Tier L cannot subtract from what may be written.
+    /// Tier L cannot take away rights below a directory that may be written.
     #[error("`hide` in what may be written needs tier N: {missing}")]
     Hide { missing: Missing },
     /// A private loopback could not be made.
@@ -82,8 +83,8 @@ pub enum Unmet {
 }
 
 impl Unsatisfiable {
-    /// A name for programs: `POLICY_INVALID`; `NEEDS_TIER_N`, where tier L could be entered;
-    /// `SANDBOX_UNAVAILABLE`.
+    /// Returns the permanent name of the reason: `POLICY_INVALID`; `NEEDS_TIER_N`, if tier L could
+    /// be entered; `SANDBOX_UNAVAILABLE`.
     pub fn code(&self) -> &'static str {
         let needs_n = |unmet: &Unmet| match unmet {
             Unmet::Floor { .. }
@@ -106,13 +107,13 @@ fn list(unmet: &[Unmet]) -> String {
 }
 
 impl SandboxPolicy {
-    /// How a command of this policy runs on a host: in the highest tier that it offers.
+    /// Plans a command of this policy for a host: in the highest tier that it offers.
     ///
     /// # Errors
     /// [`Unsatisfiable`], with all demands that are not met.
     pub fn plan(&self, host: &HostReport) -> Result<Plan, Unsatisfiable> {
         self.check()?;
-        // Tier L is nothing without Landlock, whatever a report says.
+        // Tier L needs Landlock, whatever a report says.
         let tier_l = match host.landlock {
             Some(abi) if abi >= LANDLOCK_LEAST => host.tier_l.clone(),
             other => host.tier_l.clone().and(Err(HostReport::missing_landlock(other))),
@@ -182,7 +183,7 @@ impl SandboxPolicy {
     }
 }
 
-/// How surely a limit is held on this host, where no less than `limit.require` will do.
+/// Enforcement of a limit on this host, if no less than `limit.require` will do.
 fn offered(resource: Resource, limit: Limit, tier: Tier, host: &HostReport) -> Enforcement {
     match resource {
         // The kernel refuses more: RLIMIT_FSIZE, RLIMIT_NOFILE. Of the output we read no more.
@@ -191,8 +192,8 @@ fn offered(resource: Resource, limit: Limit, tier: Tier, host: &HostReport) -> E
         Resource::Processes if host.cgroup.processes => Enforcement::Hard,
         // A control group is ended at once, whatever it does.
         Resource::Wall if host.cgroup.kill => Enforcement::Hard,
-        // Who is to be ended at the end of the time cannot get away from a PID namespace; from a
-        // sweep over a tree of processes, for a moment, it can.
+        // At the end of the time, no process can get away from a PID namespace. From a sweep over a
+        // tree of processes it can, for a moment.
         Resource::Wall if tier == Tier::N => Enforcement::Hard,
         // In a user namespace of its own RLIMIT_NPROC counts the processes of the command alone.
         Resource::Processes if tier == Tier::N && !host.is_root => Enforcement::Hard,
@@ -222,9 +223,10 @@ const PID_MAX_MOST: u64 = 1 << 22;
 /// The least `kernel.pid_max` (linux/threads.h: RESERVED_PIDS + 1).
 const PID_MAX_LEAST: u64 = 301;
 
-/// The process numbers for a limit. Once all were given out, the kernel begins again at 300: so that a
-/// command that starts many processes one after the other may still have all that it is allowed at one
-/// time, 300 more are given where the limit need not be hard. What is above it is then ended by looking.
+/// Returns the process numbers for a limit. Once all were given out, the kernel begins again at
+/// 300. So a command that starts many processes one after the other could not have all that it is
+/// allowed at one time. Where the limit need not be hard, 300 more are given, and polling ends what
+/// is above the limit.
 fn pid_max(limit: Limit) -> u64 {
     let strict = (limit.max + OUR_PROCESSES).min(PID_MAX_MOST - PID_MAX_LEAST);
     match limit.require {

@@ -1,4 +1,4 @@
-//! What a command may do, as whoever runs it says.
+//! Policy of a command: what it may do, as its caller states it.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -7,14 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{Limits, Resource};
 
-/// How much of the kernel stands between a command and the host. More is greater.
+/// Confinement of a command: how much of the kernel is between it and the host. More is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Tier {
-    /// Landlock and seccomp: the command sees the file system of the host, and the kernel refuses what
-    /// is not allowed. It cannot take rights away again below a directory that may be written.
+    /// Landlock and seccomp: the command sees the file system of the host, and the kernel refuses
+    /// what is not allowed. Tier L cannot take rights away again below a directory that may be
+    /// written.
     L,
-    /// Namespaces besides: a root of its own that holds what was declared and nothing else, and
-    /// processes, network and inter-process communication of its own.
+    /// Namespaces besides: a root of its own that holds only declared paths, and processes, network
+    /// and inter-process communication of its own.
     N,
 }
 
@@ -27,11 +28,11 @@ impl std::fmt::Display for Tier {
     }
 }
 
-/// What a command may reach of the network.
+/// Network access of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Net {
-    /// Nothing; no socket can be made.
+    /// No network; no socket can be made.
     #[default]
     None,
     /// A loopback of its own, in which it can talk to itself. Needs tier N.
@@ -40,70 +41,71 @@ pub enum Net {
     Host,
 }
 
-/// What a command reads from standard input.
+/// Standard input of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stdin {
-    /// Nothing.
+    /// Empty input.
     #[default]
     Empty,
     /// These bytes.
     Bytes(Vec<u8>),
-    /// What the supervisor reads from its own standard input, through a pipe.
+    /// Bytes that the supervisor reads from its own standard input, through a pipe.
     Inherited,
-    /// A terminal of its own, to which the supervisor passes what is typed at its own, and to which the outputs go
-    /// as well. Standard input of the supervisor must be a terminal.
+    /// A terminal of its own. The supervisor passes it the input of its own terminal, and the
+    /// outputs go to it as well. Standard input of the supervisor must be a terminal.
     Terminal,
 }
 
-/// What a command may do. Nothing is allowed that is not said here.
+/// Permissions of a command. Nothing is allowed that is not listed here.
 ///
-/// All paths are absolute and lead through no symbolic link of the command's making: they are opened
-/// before it starts.
+/// All paths are absolute and lead through no symbolic link of the command's making: they are
+/// opened before it starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SandboxPolicy {
-    /// Files and directories that may be read, and what is in them.
+    /// Files and directories that may be read, with their content.
     #[serde(default)]
     pub read: Vec<PathBuf>,
-    /// The same for reading, writing, making and removing.
+    /// Paths that may be read, written, made and removed.
     #[serde(default)]
     pub write: Vec<PathBuf>,
-    /// What stays as it is below a directory that may be written. Needs tier N.
+    /// Paths that cannot be changed, below a directory that may be written. Needs tier N.
     #[serde(default)]
     pub deny_write: Vec<PathBuf>,
-    /// Files and directories of which the content cannot be read, though they lie in something that may be read. In
-    /// tier N an empty directory, or a file that cannot be opened, is seen in their place; in tier L the names in a
-    /// directory can still be listed, and nothing hidden may lie in `write`. One that is missing is not hidden.
+    /// Files and directories whose content cannot be read, though they lie in something that may be
+    /// read. In tier N an empty directory, or a file that cannot be opened, is seen in their place.
+    /// In tier L the names in a directory can still be listed, and nothing hidden may lie in
+    /// `write`. One that is missing is not hidden.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hide: Vec<PathBuf>,
-    /// Files and directories whose programs may be started. This keeps honest programs in line; code
-    /// that already runs can load what it can read.
+    /// Files and directories whose programs may be started. This keeps honest programs in line;
+    /// code that already runs can load any file that it can read.
     #[serde(default)]
     pub exec: Vec<PathBuf>,
     /// The network.
     #[serde(default)]
     pub net: Net,
-    /// How much it may use.
+    /// Limits of its use of resources.
     #[serde(default)]
     pub limits: Limits,
     /// The whole environment: nothing is inherited.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Standard input. Whoever starts the command says it, and no file.
+    /// Standard input. It is set by the program that starts the command, and by no file.
     #[serde(skip)]
     pub stdin: Stdin,
-    /// Where it starts.
+    /// Working directory at the start.
     #[serde(default)]
     pub cwd: PathBuf,
-    /// A directory of its own for what it needs only while it runs, to which `TMPDIR` and `HOME` lead, and the
-    /// most bytes it may hold. In tier N it is `/tmp`, in memory, and the kernel refuses more. In tier L
-    /// it is a new directory among the temporary files of the host, which is removed afterwards, and
-    /// what is written there counts as written to storage.
+    /// A private directory for temporary files, as the most bytes it may hold. `TMPDIR` and `HOME`
+    /// lead to it. In tier N it is `/tmp`, in memory, and the kernel refuses more. In tier L it is
+    /// a new directory among the temporary files of the host, which is removed afterwards, and
+    /// bytes written there count as written to storage.
     #[serde(default)]
     pub scratch: Option<u64>,
-    /// A directory of which the command gets a view of its own: what it changes there is captured, and
-    /// the directory stays as it is. Needs tier N.
+    /// A directory of which the command gets a view of its own: its changes there are captured, and
+    /// the directory is not changed. Needs tier N.
     #[serde(default)]
     pub view: Option<View>,
     /// The lowest tier that will do.
@@ -121,18 +123,17 @@ pub struct View {
     /// A layer with changes that lie over it already, as [`crate::Layer`] makes them. It is only read.
     #[serde(default)]
     pub staged: Option<PathBuf>,
-    /// Directories in it that are passed through: what the command changes there is changed, and is
-    /// not captured.
+    /// Directories in it that are passed through: changes there are real, and are not captured.
     #[serde(default)]
     pub caches: Vec<PathBuf>,
-    /// Another path at which the base is seen, too: as it is, without what is staged, and only to read.
+    /// Another path at which the base is seen, too: without the staged changes, and read-only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<PathBuf>,
-    /// An empty directory on the file system of the base, which takes the changes in `upper`, if the kernel can use it for that.
-    /// Otherwise they are held in memory.
+    /// An empty directory on the file system of the base, which holds the changes in `upper`, if
+    /// the kernel can use it for that. Otherwise they are held in memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upper: Option<PathBuf>,
-    /// The most bytes that the changes may take in memory; the kernel refuses more.
+    /// Limit of the memory of the changes, in bytes; the kernel refuses more.
     pub max: u64,
 }
 
@@ -140,32 +141,32 @@ fn lowest() -> Tier {
     Tier::L
 }
 
-/// Why a policy cannot be meant.
+/// Reason why a policy is contradictory or malformed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the fields are named in each message")]
 pub enum PolicyError {
-    /// Relative to what would depend on who reads it.
+    /// A relative path would depend on its reader.
     #[error("`{}` in `{field}` is not an absolute path", path.display())]
     Relative { field: &'static str, path: PathBuf },
-    /// `.` and `..` mean another place as soon as a link is on the way.
+    /// `.` and `..` name another path as soon as a link is on the way.
     #[error("`{}` in `{field}` has a `.` or `..` in it", path.display())]
     Dots { field: &'static str, path: PathBuf },
-    /// Everything would be allowed.
+    /// The root of the file system would allow everything.
     #[error("`/` in `{field}` allows everything; name what is needed")]
     Root { field: &'static str },
     /// A NUL byte is in no path and no variable.
     #[error("`{field}` holds a NUL byte")]
     Nul { field: &'static str },
-    /// It denies what nothing allows, so whoever wrote it expects something else.
+    /// The policy denies paths that nothing allows, so its author expects another policy.
     #[error("`{}` in `deny_write` is not below anything in `write`", path.display())]
     DeniesNothing { path: PathBuf },
-    /// It allows and denies the same.
+    /// A path is both allowed and denied.
     #[error("`{}` may be written, and is or lies in what is in `deny_write`", path.display())]
     Contradiction { path: PathBuf },
-    /// It would be seen and hidden.
+    /// A path would be both seen and hidden.
     #[error("`{}` in `hide` is or holds `{}`, which is to be seen", path.display(), seen.display())]
     HidesSeen { path: PathBuf, seen: PathBuf },
-    /// The command would start where it may not be.
+    /// The command would start in a directory that it may not read.
     #[error("the working directory `{}` is not below anything in `read` or `write`", path.display())]
     WorkingDirectory { path: PathBuf },
     /// A limit that allows nothing, or everything.
@@ -177,19 +178,19 @@ pub enum PolicyError {
     /// Policies are text.
     #[error("`{}` in `{field}` is no UTF-8", path.display())]
     NotText { field: &'static str, path: PathBuf },
-    /// Less than a page holds nothing, and more than there is memory is a slip of the pen.
+    /// Less than a page holds nothing, and more than the memory is a mistake.
     #[error("`{field}` is {max} bytes, which is not from {least} to {most}")]
     Size { field: &'static str, max: u64, least: u64, most: u64 },
-    /// What is passed through must be part of what is seen.
+    /// A cache must be part of the view.
     #[error("`{}` in `caches` is not below the view's base `{}`", path.display(), base.display())]
     CacheOutside { path: PathBuf, base: PathBuf },
-    /// It would be captured and not be captured.
+    /// A path would be both captured and not captured.
     #[error("`{}` lies in the directory whose changes are captured, and so may be written already", path.display())]
     WrittenInView { path: PathBuf },
     /// Two things would be at one path.
     #[error("`{}` in `view.before` is, lies in or holds `{}`, which is seen there already", path.display(), other.display())]
     BeforeTaken { path: PathBuf, other: PathBuf },
-    /// Where `/tmp` is the scratch directory nothing of the host can be there.
+    /// No path of the host can be seen in `/tmp`, which is the scratch directory.
     #[error("`{}` in `{field}` is hidden by the scratch directory, which is `/tmp`", path.display())]
     HiddenByScratch { field: &'static str, path: PathBuf },
 }
@@ -221,7 +222,7 @@ impl SandboxPolicy {
         }
     }
 
-    /// Whether the policy can be meant, whatever the host is.
+    /// Checks the policy for contradictions, whatever the host is.
     ///
     /// # Errors
     /// The first [`PolicyError`] in the order of the fields.
@@ -304,7 +305,7 @@ impl SandboxPolicy {
         }
     }
 
-    /// Nothing else may be where the base is seen once more.
+    /// Checks that no other path is where the base is seen once more.
     fn check_before(&self, before: &Path, base: &PathBuf) -> Result<(), PolicyError> {
         check_path("view.before", before)?;
         let seen = [&self.read, &self.write, &self.deny_write, &self.exec];
@@ -333,7 +334,7 @@ impl SandboxPolicy {
         Ok(())
     }
 
-    /// Paths of which the content cannot be read, also where the base of a view is seen once more.
+    /// Paths whose content cannot be read, also where the base of a view is seen once more.
     pub(crate) fn hidden(&self) -> Vec<PathBuf> {
         let before = self.view.iter().filter_map(|view| Some((&view.base, view.before.as_ref()?)));
         let again = before.flat_map(|(base, before)| {
@@ -367,7 +368,7 @@ impl SandboxPolicy {
         Ok(())
     }
 
-    /// All that the command may write, captured or not.
+    /// Paths that the command may write, captured or not.
     pub(crate) fn written(&self) -> impl Iterator<Item = &PathBuf> {
         let view = self.view.iter().flat_map(|view| std::iter::once(&view.base));
         self.write.iter().chain(view)
@@ -401,7 +402,7 @@ fn check_path(field: &'static str, path: &Path) -> Result<(), PolicyError> {
     Ok(())
 }
 
-/// Whether `path` is one of `trees` or in one of them.
+/// Returns true if `path` is one of `trees` or in one of them.
 fn is_below(path: &Path, trees: &[&PathBuf]) -> bool {
     trees.iter().any(|tree| path.starts_with(tree))
 }

@@ -1,4 +1,4 @@
-//! Finds out what this host can hold, by trying it.
+//! Probe of the host: finds its capabilities by trying them.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -15,14 +15,15 @@ use crate::program::Helper;
 use crate::spawn_error::SpawnError;
 use crate::{inside, sys};
 
-/// The file of the host in which it says how many process numbers there are.
+/// File with the largest process number of the host.
 const PID_MAX: &str = "/proc/sys/kernel/pid_max";
 /// Some number of processes for trying that out.
 const PID_MAX_TRIED: u64 = 4000;
-/// The first kernel in which a PID namespace has its own.
+/// First kernel in which each PID namespace has its own.
 const PID_MAX_SINCE: (u32, u32) = (6, 14);
 
-/// A report, and what it holds for: another boot, user, program or security module may make it another.
+/// A report, and the facts it holds for: another boot, user, program or security module may make it
+/// another.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     holds_for: String,
@@ -30,7 +31,7 @@ struct Kept {
 }
 
 impl HostReport {
-    /// Enters each tier for real, without a command in it, and tells what worked.
+    /// Enters each tier for real, without a command in it, and reports what worked.
     pub fn probe(helper: &Helper) -> Self {
         let landlock = sys::landlock_version().map(inside::landlock_used);
         let mut report = Self {
@@ -77,18 +78,19 @@ impl HostReport {
         report
     }
 
-    /// The report that `file` keeps, where it was made since the machine was started, by this user and
-    /// for this helper; otherwise a new one, which is kept there if nothing is missing. A file that cannot be kept is no
-    /// error: the next time it is tried again.
+    /// Returns the report that `file` keeps, if it was made since the machine was started, by this
+    /// user and for this helper. Otherwise a new report is made, and kept there if nothing is
+    /// missing. A file that cannot be kept is no error: the next time it is tried again.
     pub fn kept(helper: &Helper, file: &Path) -> Self {
         let Ok(holds_for) = holds_for(helper) else { return Self::probe(helper) };
         let whole = |report: &Self| {
             report.tier_n.is_ok() && report.overlay.is_ok() && report.loopback.is_ok()
         };
-        // Nothing is believed that would have less be done: what is said to be missing is tried.
+        // A kept report is not believed if it would weaken the sandbox: steps that it calls missing
+        // are tried again.
         let kept = read(file).filter(|kept| kept.holds_for == holds_for && whole(&kept.report));
         if let Some(kept) = kept {
-            // In which group a process is has nothing to do with the machine.
+            // The group of a process is no property of the machine.
             return Self {
                 landlock: sys::landlock_version().map(inside::landlock_used),
                 is_root: rustix::process::geteuid().is_root(),
@@ -98,15 +100,16 @@ impl HostReport {
             };
         }
         let report = Self::probe(helper);
-        // What lacks something may have got it by the next time.
+        // A process that lacks something may have got it by the next time.
         if whole(&report) {
             drop(write(file, &Kept { holds_for, report: report.clone() })); // tried again next time
         }
         report
     }
 
-    /// The same found out anew, where this was read from a file and the host holds something else now: another seccomp
-    /// filter around this process, for example, which nothing in /proc tells.
+    /// Tries the host again, if this was read from a file. Returns the new report if the host now
+    /// holds something else: another seccomp filter around this process, for example, which /proc
+    /// does not show.
     pub(crate) fn renewed(&self, helper: &Helper) -> Option<Self> {
         let file = self.kept_in.as_deref()?;
         drop(std::fs::remove_file(file)); // one that cannot be removed is not believed here
@@ -154,8 +157,8 @@ fn some_view() -> View {
     View { base, staged: None, caches: Vec::new(), before: None, upper: None, max: 1 << 20 }
 }
 
-/// Whether a PID namespace may be asked for a number of its own. Where it has none, root would set that
-/// of the host.
+/// Returns true if a PID namespace may have a `kernel.pid_max` of its own. Where it has none, root
+/// would set that of the host.
 fn may_try_pid_max() -> bool {
     let uname = rustix::system::uname();
     let release = uname.release().to_string_lossy();
@@ -165,8 +168,8 @@ fn may_try_pid_max() -> bool {
         && Path::new(PID_MAX).exists()
 }
 
-/// What would give tier N where it could not be entered: what is known to stand in the way, as the
-/// kernel tells it.
+/// Returns the remedy for a tier N that could not be entered: the known cause that blocks it, from
+/// the kernel's settings.
 fn remedy(missing: &Missing) -> Option<String> {
     if missing.step == inside::MOUNTS_PROC {
         return Some(
@@ -206,17 +209,17 @@ fn remedy(missing: &Missing) -> Option<String> {
     })
 }
 
-/// What allows namespaces to be made, or not (user_namespaces(7)); some are of one distribution.
+/// Settings that allow or forbid namespaces (user_namespaces(7)); some are of one distribution.
 const SETTINGS: [&str; 3] = [
     "/proc/sys/user/max_user_namespaces",
     "/proc/sys/kernel/unprivileged_userns_clone",
     "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
 ];
 
-/// What a report depends on and what can change under it.
+/// Returns all that a report depends on and that can change under it.
 fn holds_for(helper: &Helper) -> io::Result<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
-    // The profile of a security module, where there is one.
+    // The profile of a security module, if there is one.
     let profile = std::fs::read_to_string("/proc/self/attr/current").unwrap_or_default();
     let program = std::fs::metadata(helper.program())?;
     let settings = SETTINGS.map(|name| std::fs::read_to_string(name).unwrap_or_default());
@@ -240,7 +243,7 @@ fn holds_for(helper: &Helper) -> io::Result<String> {
     ))
 }
 
-/// Reads a kept report, where nobody else can have written it.
+/// Reads a kept report, if no other user can have written it.
 fn read(file: &Path) -> Option<Kept> {
     let no_follow = libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(no_follow).open(file).ok()?;

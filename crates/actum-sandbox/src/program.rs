@@ -1,4 +1,4 @@
-//! Which program the sandbox is made by, and which program a command means.
+//! Program that makes the sandbox, and the program that a command names.
 
 use std::path::{Path, PathBuf};
 
@@ -21,22 +21,22 @@ impl Helper {
         &self.program
     }
 
-    /// Another program.
+    /// Names another program as helper.
     pub fn at(program: impl Into<PathBuf>) -> Self {
         Self { program: program.into() }
     }
 }
 
-/// Why a command names no program that can be run.
+/// Reason why a command names no program that can be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoProgram {
-    /// Nothing is at its path.
+    /// No file is at the path.
     #[error("there is no such file")]
     NotThere,
     /// A directory is.
     #[error("it is a directory")]
     Directory,
-    /// It lacks the permission.
+    /// The file lacks the permission.
     #[error("it is not executable")]
     NotExecutable,
     /// No directory has a program of that name.
@@ -45,8 +45,8 @@ pub enum NoProgram {
 }
 
 impl SandboxPolicy {
-    /// The absolute path of a program: that which was given, seen from where the command starts, or else the
-    /// first in the directories of the policy's `PATH`.
+    /// Returns the absolute path of a program: the given one, relative to the working directory, or
+    /// else the first in the directories of the policy's `PATH`.
     ///
     /// # Errors
     /// [`NoProgram`]

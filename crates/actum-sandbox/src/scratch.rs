@@ -17,8 +17,8 @@ const PREFIX: &str = "actum-";
 /// Digits of a name.
 const DIGITS: usize = 16;
 
-/// A directory of the host for temporary files, which is removed with all that is in it. A lock (flock(2)) is held on it:
-/// without one it is left by a process that was killed.
+/// A directory of the host for temporary files, which is removed with all that is in it. A lock
+/// (flock(2)) is held on it: without one it is left by a process that was killed.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     path: PathBuf,
@@ -34,19 +34,20 @@ impl Scratch {
     /// Makes an empty directory, and removes those that killed processes left.
     pub(crate) fn new() -> io::Result<Self> {
         let place = Path::new(SCRATCH).canonicalize()?;
-        // What cannot be removed now is in nobody's way, and is tried again by the next.
+        // A directory that cannot be removed now blocks nothing, and is tried again by the next
+        // command.
         drop(remove_left_in(&place));
         loop {
             let path = place.join(unique_name()?);
             DirBuilder::new().mode(0o700).create(&path)?;
             let lock = match open_directory(&path) {
                 Ok(lock) => lock,
-                // Another process took it for a left one before it was locked.
+                // Another process took it for an abandoned one before it was locked.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error),
             };
             retry(|| flock(&lock, FlockOperation::LockExclusive))?;
-            // Another process may have taken it for a left one before it was locked.
+            // Another process may have taken it for an abandoned one before it was locked.
             if is_at(&path, &lock)? {
                 return Ok(Self { path, _lock: lock });
             }
@@ -78,7 +79,7 @@ fn remove_if_left(path: &Path) -> io::Result<()> {
     let is_directory = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
     match lstat(path) {
         Ok(stat) if is_own(&stat) && is_directory(&stat) => {}
-        // Its owner has removed it meanwhile, or it is none of ours.
+        // Its owner has removed it meanwhile, or it is not one of ours.
         Ok(_) | Err(Errno::NOENT) => return Ok(()),
         Err(error) => return Err(error.into()),
     }
@@ -132,7 +133,7 @@ fn remove(path: &Path) -> io::Result<()> {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed now is removed as left.
+        // A directory that cannot be removed now is removed as an abandoned one.
         drop(remove(&self.path));
     }
 }
@@ -149,8 +150,8 @@ fn is_unique_name(name: &str) -> bool {
     digits.len() == DIGITS && digits.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Gives us all permissions of the directories at and below `directory`. Each is held while its permissions change, and so
-/// is never another one that a link leads to.
+/// Grants us all permissions of the directories at and below `directory`. Each is held while its
+/// permissions change, and so is never another one that a link leads to.
 fn make_removable(directory: &Path) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let held = open(directory, flags, Mode::empty())?;
@@ -171,8 +172,8 @@ mod tests {
 
     use super::*;
 
-    /// AA-10, FE-12: what a command does to its scratch directory does not keep it there. Root is held to modes only
-    /// without the capabilities that pass over them.
+    /// AA-10, FE-12: a command cannot keep its scratch directory from being removed. Modes bind
+    /// root only without the capabilities that override them.
     #[test]
     fn a_scratch_directory_without_permissions_is_removed() {
         let mode = |path: &Path, mode| {
@@ -200,7 +201,8 @@ mod tests {
         assert_eq!(left & 0o777, 0o500, "a link leads nowhere");
     }
 
-    /// EX-9: what a killed process left is removed by the next; what is in use, or has another name, stays.
+    /// EX-9: the scratch directory of a killed process is removed by the next; one in use, or with
+    /// another name, stays.
     #[test]
     fn a_scratch_directory_that_a_killed_process_left_is_removed() {
         let used = Scratch::new().unwrap();

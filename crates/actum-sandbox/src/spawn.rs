@@ -48,7 +48,7 @@ impl Plan {
         self.start(helper, command)
     }
 
-    /// Makes the sandbox without a command in it, and takes it down again.
+    /// Makes the sandbox without a command in it, and removes it again.
     pub(crate) fn try_out(&self, helper: &Helper) -> Result<(), SpawnError> {
         let tried = self.start(helper, &[])?.wait();
         tried.map(drop).map_err(|WaitError::Helper(error)| SpawnError::Helper(error))
@@ -132,9 +132,9 @@ impl Plan {
         })
     }
 
-    /// The plan without what only the supervisor needs, and with what it adds.
+    /// Returns the plan for the helper: without the supervisor's part, and with what it adds.
     fn for_helper(&self, scratch: Option<&Scratch>) -> Self {
-        // What the command reads comes through its own files.
+        // The command reads its input through its own files.
         let mut policy = SandboxPolicy { stdin: Stdin::Empty, ..self.policy.clone() };
         if policy.scratch.is_some() {
             let place = place_of(scratch).display().to_string();
@@ -172,7 +172,7 @@ impl Files {
         })
     }
 
-    /// One terminal for all of them; what comes from it is taken for standard output.
+    /// Makes one terminal for all of them; its output counts as standard output.
     fn terminal() -> io::Result<Self> {
         let (terminal, theirs) = Terminal::open()?;
         let another = || fcntl_dupfd_cloexec(&theirs, 0);
@@ -192,7 +192,7 @@ impl Files {
 /// times a second, so this takes four milliseconds at most.
 fn wait_for_stamps_after(time: Timespec) {
     let stamp = || clock_gettime(ClockId::RealtimeCoarse);
-    // A clock that is set back meanwhile must not keep anyone waiting.
+    // A clock that is set back meanwhile must not block the start.
     for _ in 0..STAMP_WAITS_MAX {
         let stamp = stamp();
         if (stamp.tv_sec, stamp.tv_nsec) > (time.tv_sec, time.tv_nsec) {
@@ -202,9 +202,9 @@ fn wait_for_stamps_after(time: Timespec) {
     }
 }
 
-/// How long is waited before the clock is looked at again.
+/// Pause before the clock is read again.
 const STAMP_WAIT: Duration = Duration::from_micros(250);
-/// How often it is looked at.
+/// Number of times that it is read.
 const STAMP_WAITS_MAX: u32 = 100;
 
 /// The scratch directory as the command sees it.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::host::Missing;
 
-/// Why nothing was started.
+/// Reason why nothing was started.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
     /// A command is an absolute path and its arguments.
@@ -14,7 +14,7 @@ pub enum SpawnError {
     /// No argument can hold one.
     #[error("the command holds a NUL byte; nothing was started")]
     Nul,
-    /// There is no command.
+    /// The command is empty.
     #[error("there is no command to run; nothing was started")]
     Empty,
     /// The sandbox could not be made.
@@ -23,12 +23,12 @@ pub enum SpawnError {
     /// The command could not be executed.
     #[error("cannot run the command: {missing}; nothing was started")]
     Command {
-        /// What was tried.
+        /// Failed step.
         missing: Missing,
-        /// Why, as execve(2) told it.
+        /// Error number of execve(2).
         errno: Option<i32>,
     },
-    /// The helper could not be started, or did not say anything sensible.
+    /// The helper could not be started, or sent a malformed message.
     #[error("cannot start the sandbox helper: {0}; nothing was started")]
     Helper(#[from] io::Error),
 }

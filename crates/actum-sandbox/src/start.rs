@@ -9,20 +9,20 @@ use crate::policy::SandboxPolicy;
 use crate::program::Helper;
 use crate::spawn_error::SpawnError;
 
-/// Why nothing was started, or could be.
+/// Reason why nothing was started, or could be.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The host cannot hold the policy.
     #[error(transparent)]
     Unsatisfiable(#[from] Unsatisfiable),
-    /// It was not started.
+    /// The command was not started.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
 }
 
 impl SandboxPolicy {
-    /// Plans and starts a command. Where the sandbox cannot be made as a kept report of the host says, the host is tried
-    /// anew, and the command planned by what it holds now.
+    /// Plans and starts a command. If the sandbox cannot be made as a kept report of the host
+    /// states, the host is probed again, and the command planned by the new report.
     ///
     /// # Errors
     /// [`StartError`]; nothing was started then.

@@ -1,4 +1,4 @@
-//! What asks for a command to be ended.
+//! Request to end a command.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,20 +8,21 @@ use rustix::event::{PollFd, PollFlags};
 
 use crate::streams::is_any_ready;
 
-/// Asks for whatever runs to be ended, once a descriptor is readable (an eventfd(2) or signalfd(2), say). It is not read.
+/// Asks for a running command to be ended, once a descriptor is readable (an eventfd(2) or
+/// signalfd(2), say). It is not read.
 #[derive(Debug, Clone)]
 pub struct Stop(Arc<OwnedFd>);
 
 impl Stop {
-    /// By this descriptor.
+    /// Makes a request that starts when this descriptor is readable.
     pub fn when_readable(descriptor: OwnedFd) -> Self {
         Self(Arc::new(descriptor))
     }
 
-    /// Whether it asks for that now.
+    /// Returns true if the request is made now.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// That of the kernel.
     pub fn is_asked_for(&self) -> io::Result<bool> {
         is_any_ready(&mut [self.end()])
     }

@@ -1,4 +1,4 @@
-//! What goes to a command's standard input, and what comes from its outputs.
+//! Streams of a command: bytes for its standard input, and bytes from its outputs.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -10,7 +10,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::policy::Stdin;
 
-/// Which of the command's outputs bytes came from.
+/// Output of the command that bytes came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Output {
     /// Standard output.
@@ -19,20 +19,20 @@ pub enum Output {
     Stderr,
 }
 
-/// What goes to the command's standard input.
+/// Source of the command's standard input.
 pub(crate) struct Feed {
     pub(crate) pipe: OwnedFd,
-    /// What is still to be written to it.
+    /// Bytes that are still to be written to it.
     pub(crate) bytes: Vec<u8>,
-    /// Whether more comes from our own standard input. The command never gets that itself: it could
+    /// True if more comes from our own standard input. The command never gets that itself: it could
     /// write to a terminal by it, and set flags that others share.
     pub(crate) has_more: bool,
 }
 
-/// What the command gets as standard input, and what feeds it.
+/// Returns the command's end of its standard input, and the feed of it.
 pub(crate) fn input(stdin: &Stdin) -> io::Result<(OwnedFd, Option<Feed>)> {
     let (bytes, has_more) = match stdin {
-        // Both ends of a terminal are made by whoever made that.
+        // Both ends of a terminal are made with the terminal.
         Stdin::Empty | Stdin::Terminal => {
             return Ok((std::fs::File::open("/dev/null")?.into(), None));
         }
@@ -45,12 +45,12 @@ pub(crate) fn input(stdin: &Stdin) -> io::Result<(OwnedFd, Option<Feed>)> {
 }
 
 impl Feed {
-    /// Reads what our standard input has, if it has anything.
+    /// Reads from our standard input, if it has anything.
     pub(crate) fn refill(&mut self) -> io::Result<()> {
         const STEP: usize = 64 << 10;
         let mut reader = [PollFd::new(&self.pipe, PollFlags::empty())];
         if is_any_ready(&mut reader)? {
-            self.has_more = false; // nobody reads it any more
+            self.has_more = false; // it has no reader left
             return Ok(());
         }
         let stdin = io::stdin();
@@ -64,7 +64,8 @@ impl Feed {
         match read {
             Ok(0) => self.has_more = false,
             Ok(_) | Err(Errno::INTR | Errno::AGAIN) => {}
-            // A terminal or a peer that went away, a directory, nothing at all: there is no more.
+            // A terminal or a peer that went away, a directory, no file at all: the input has
+            // ended.
             Err(_) => self.has_more = false,
         }
         Ok(())
@@ -77,7 +78,7 @@ pub(crate) struct Stream {
     pub(crate) pipe: Option<OwnedFd>,
     pub(crate) bytes: Vec<u8>,
     pub(crate) count: u64,
-    /// Whether what comes is kept. What comes from a terminal is for whoever sits there.
+    /// True if the bytes are kept. Those from a terminal are for the user before it.
     is_kept: bool,
 }
 
@@ -86,12 +87,12 @@ impl Stream {
         Self { output, pipe: Some(pipe), bytes: Vec::new(), count: 0, is_kept: true }
     }
 
-    /// One of which nothing is kept, and that so has no limit.
+    /// Makes a stream that keeps nothing, and so has no limit.
     pub(crate) fn passing(output: Output, pipe: OwnedFd) -> Self {
         Self { is_kept: false, ..Self::new(output, pipe) }
     }
 
-    /// One to which nothing comes.
+    /// Makes a stream that gets no bytes.
     pub(crate) fn closed(output: Output) -> Self {
         Self { output, pipe: None, bytes: Vec::new(), count: 0, is_kept: true }
     }
@@ -100,7 +101,8 @@ impl Stream {
         self.bytes.len() as u64
     }
 
-    /// Reads what there is; gives whether it is more than `max` bytes, of which the rest is dropped.
+    /// Reads the available bytes; returns whether they are more than `max`, of which the rest is
+    /// dropped.
     pub(crate) fn read(
         &mut self,
         max: u64,
@@ -129,7 +131,7 @@ impl Stream {
                     }
                     self.count += count as u64;
                     if is_over {
-                        self.pipe = None; // nobody hears it
+                        self.pipe = None; // it has no reader
                     } else if count > room {
                         self.pipe = None;
                         return Ok(true);
@@ -137,7 +139,7 @@ impl Stream {
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(false),
-                // So a terminal ends that nobody has open any more.
+                // A terminal ends so once no process has it open.
                 Err(Errno::IO) => self.pipe = None,
                 Err(error) => return Err(error.into()),
             }
@@ -146,7 +148,7 @@ impl Stream {
     }
 }
 
-/// Whether anything can be done with any of these now.
+/// Returns true if any of these is ready now.
 pub(crate) fn is_any_ready(ends: &mut [PollFd<'_>]) -> io::Result<bool> {
     loop {
         match poll(ends, Some(&Timespec::default())) {

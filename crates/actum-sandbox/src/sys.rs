@@ -8,16 +8,16 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
 
-/// Which side of [`fork`] this is.
+/// Side of [`fork`].
 pub(crate) enum Forked {
     Child,
     Parent(Pid),
 }
 
-/// fork(2). The helper has one thread, so that the child may do whatever the parent may.
+/// fork(2). The helper has one thread, so the child may do everything that the parent may.
 pub(crate) fn fork() -> io::Result<Forked> {
-    // SAFETY: no other thread can hold a lock that the child would need: the helper starts none, and
-    // nobody else calls this.
+    // SAFETY: no other thread can hold a lock that the child would need: the helper starts none,
+    // and no other program calls this.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => Ok(Forked::Child),
@@ -27,22 +27,23 @@ pub(crate) fn fork() -> io::Result<Forked> {
     }
 }
 
-/// Starts a process that runs `run` in the memory of this one, which stands still until the other has
-/// become another program or has ended (clone(2) with CLONE_VM and CLONE_VFORK, as posix_spawn(3) has it).
-/// Nothing is copied, and what `run` leaves in memory is seen here. Descriptors, directory, limits,
-/// capabilities and filters are the other's own.
+/// Starts a process that runs `run` in the memory of this one, which stands still until the other
+/// has become another program or has ended. This is clone(2) with CLONE_VM and CLONE_VFORK, as
+/// posix_spawn(3) has it. Nothing is copied, and what `run` leaves in memory is seen here.
+/// Descriptors, directory, limits, capabilities and filters are the other's own.
 pub(crate) fn spawn_sharing_memory<F: FnMut()>(run: &mut F) -> io::Result<Pid> {
-    /// Ends the process with 1 where `run` returns, which it does only where something failed.
+    /// Ends the process with 1 if `run` returns, which it does only after a failure.
     extern "C" fn call<F: FnMut()>(run: *mut libc::c_void) -> libc::c_int {
-        // SAFETY: it is the `run` below, to which nobody else has access while this runs.
+        // SAFETY: it is the `run` below, to which nothing else has access while this runs.
         unsafe { (*run.cast::<F>())() };
         1
     }
     const STACK: usize = 256 << 10;
     let mut stack: Vec<u128> = Vec::with_capacity(STACK / size_of::<u128>());
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-    // SAFETY: the stack grows down from its end, which is aligned, and lives until the other process has
-    // left it; a panic ends the process at `extern "C"`. The helper has one thread, so nobody holds a lock.
+    // SAFETY: the stack grows down from its end, which is aligned, and lives until the other
+    // process has left it; a panic ends the process at `extern "C"`. The helper has one thread, so
+    // no other thread holds a lock.
     let pid = unsafe {
         let top = stack.as_mut_ptr().add(stack.capacity());
         libc::clone(call::<F>, top.cast(), flags, std::ptr::from_mut(run).cast())
@@ -53,11 +54,12 @@ pub(crate) fn spawn_sharing_memory<F: FnMut()>(run: &mut F) -> io::Result<Pid> {
     Pid::from_raw(pid).ok_or_else(|| io::Error::other("clone gave no process"))
 }
 
-/// Takes over a descriptor that whoever started this program left open for it to write to, under another number.
+/// Takes over a descriptor that the parent process left open for writing, under another number.
 ///
 /// # Errors
-/// EBADF where the number is that of no descriptor, of one that this program opened itself (those are closed on
-/// execution, and inherited ones cannot be), or of one that cannot be written to.
+/// EBADF if the number is that of no descriptor, of one that this program opened itself, or of one
+/// that cannot be written to. Its own descriptors are closed on execution, and inherited ones
+/// cannot be.
 pub fn inherited_for_writing(number: RawFd) -> io::Result<OwnedFd> {
     let asked = |command: libc::c_int, argument: libc::c_int| {
         // SAFETY: takes and gives numbers; a descriptor is looked at or given another number, and none is closed.
@@ -73,12 +75,12 @@ pub fn inherited_for_writing(number: RawFd) -> io::Result<OwnedFd> {
         return Err(io::Error::from_raw_os_error(libc::EBADF));
     }
     let taken = asked(libc::F_DUPFD_CLOEXEC, FIRST_NOT_STANDARD)?;
-    // SAFETY: the kernel made this descriptor just now, and nobody else knows of it.
+    // SAFETY: the kernel made this descriptor just now, and nothing else knows of it.
     Ok(unsafe { OwnedFd::from_raw_fd(taken) })
 }
 
-/// Starts to write a range of a file to its disk, and does not wait (sync_file_range(2)). This makes nothing durable: a later fsync
-/// has less to wait for.
+/// Starts to write a range of a file to its disk, and does not wait (sync_file_range(2)). This
+/// makes nothing durable: a later fsync has less to wait for.
 pub(crate) fn start_writing(file: &OwnedFd, from: u64, length: u64) {
     let [from, length] = [from, length].map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
     // SAFETY: takes numbers, and accesses no memory. An error is ignored, because nothing depends on this call.
@@ -96,11 +98,11 @@ pub(crate) fn exit_at_once(code: libc::c_int) -> ! {
 
 /// unshare(2), in a process of one thread.
 pub(crate) fn unshare(flags: UnshareFlags) -> io::Result<()> {
-    // SAFETY: what is unsafe about it is CLONE_FILES, which nobody here asks for.
+    // SAFETY: what is unsafe about it is CLONE_FILES, which is removed here.
     unsafe { rustix::thread::unshare_unsafe(flags - UnshareFlags::FILES) }.map_err(Into::into)
 }
 
-/// Closes every descriptor from `first` on, whoever opened it (close_range(2)).
+/// Closes every descriptor from `first` on, whichever program opened it (close_range(2)).
 pub(crate) fn close_from(first: RawFd) -> io::Result<()> {
     let first = libc::c_uint::try_from(first).map_err(io::Error::other)?;
     // SAFETY: called at the start of the helper, before anything of ours owns a descriptor there.
@@ -127,7 +129,7 @@ pub(crate) fn set_mount_flags(tree: impl AsFd, flags: u64) -> io::Result<()> {
     if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Lets every signal come, and do what it does where nobody says otherwise. What is ignored and what is blocked is
+/// Unblocks every signal and restores its default action. What is ignored and what is blocked is
 /// inherited, also by execve(2).
 pub(crate) fn default_signals() {
     // SAFETY: the set is made by the call before it is read.
@@ -157,7 +159,7 @@ pub(crate) fn kill_all_others() -> io::Result<()> {
     }
 }
 
-/// What the children used for which this process has waited (getrusage(2)): processor time in
+/// Usage of the children for which this process has waited (getrusage(2)): processor time in
 /// milliseconds, and the most memory that one of them had, in bytes.
 pub(crate) fn used_by_children() -> io::Result<(u64, u64)> {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();
@@ -174,7 +176,7 @@ pub(crate) fn used_by_children() -> io::Result<(u64, u64)> {
     Ok((of(usage.ru_utime) + of(usage.ru_stime), memory))
 }
 
-/// Whether two processes have one memory (kcmp(2)); where that cannot be told, they have not.
+/// Returns true if two processes have one memory (kcmp(2)); false if that is unknown.
 pub(crate) fn shares_memory(one: Pid, other: Pid) -> bool {
     const KCMP_VM: libc::c_int = 1;
     let [one, other] = [one, other].map(|pid| pid.as_raw_nonzero().get());

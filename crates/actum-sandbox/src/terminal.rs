@@ -1,5 +1,5 @@
-//! A terminal of its own for a command that talks with a person: what is typed at ours goes to it, and what it
-//! writes comes back (pty(7)).
+//! Terminal of its own for an interactive command: input typed at ours goes to it, and its output
+//! comes back (pty(7)).
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -11,7 +11,7 @@ use rustix::termios::{
     OptionalActions, Termios, Winsize, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
 };
 
-/// How long it may take until the command learns that our terminal got another size.
+/// Delay until the command learns that our terminal got another size.
 pub(crate) const SIZE_STEP: Duration = Duration::from_millis(100);
 
 /// Our side of the command's terminal. While it lives, our own passes on each key as it is pressed.
@@ -23,7 +23,7 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Makes a terminal like the one at our standard input. Gives the command's side of it.
+    /// Makes a terminal like the one at our standard input. Returns the command's side of it.
     pub(crate) fn open() -> io::Result<(Self, OwnedFd)> {
         let stdin = io::stdin();
         let before = tcgetattr(&stdin)?;
@@ -32,7 +32,7 @@ impl Terminal {
         let ours = openpt(flags)?;
         grantpt(&ours)?;
         unlockpt(&ours)?;
-        // By its number it could be another one in another place.
+        // Opening it by its number could open another one in another mount namespace.
         let theirs = ioctl_tiocgptpeer(&ours, flags)?;
         tcsetattr(&theirs, OptionalActions::Now, &before)?;
         tcsetwinsize(&theirs, size)?;
@@ -49,7 +49,7 @@ impl Terminal {
         Ok(fcntl_dupfd_cloexec(&self.ours, 0)?)
     }
 
-    /// Gives the command's terminal the size that ours has now.
+    /// Sets the size of the command's terminal to the present size of ours.
     pub(crate) fn follow_size(&mut self) {
         let Ok(size) = tcgetwinsize(io::stdin()) else { return };
         let known = (self.size.ws_row, self.size.ws_col);
@@ -61,7 +61,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // A terminal that is gone is as nobody wants it any more.
+        // A terminal that is gone needs no reset.
         tcsetattr(io::stdin(), OptionalActions::Now, &self.before).unwrap_or_default();
     }
 }

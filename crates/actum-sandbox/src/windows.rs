@@ -1,13 +1,13 @@
 //! Windows, where no command is run yet.
 //!
-//! What would be used is an AppContainer without capabilities for files and network, in a job object: that
-//! ends the whole tree with its last handle, and holds memory, processor time and the number of
-//! processes hard. Access to declared paths would have to be given in their access lists, and taken back,
-//! also after a crash; there is no overlay, so a view would be a copy.
+//! Its means would be an AppContainer without capabilities for files and network, in a job object.
+//! That ends the whole tree with its last handle, and holds memory, processor time and the number
+//! of processes hard. Access to declared paths would have to be granted in their access lists, and
+//! revoked again, also after a crash. There is no overlay, so a view would be a copy.
 
 use crate::host::HostReport;
 
-/// What there is.
+/// Report of this system.
 pub(crate) fn report() -> HostReport {
     HostReport::unsupported("Windows", "it would be made with an AppContainer in a job object")
 }

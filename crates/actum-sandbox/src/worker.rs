@@ -17,9 +17,9 @@ use crate::stop::Stop;
 
 pub use crate::job::{Answer, Job};
 
-/// How often cancellation is looked for, at least.
+/// Interval between two checks for cancellation, at most.
 const TICK: Duration = Duration::from_millis(10);
-/// How long a worker that has answered may take to end.
+/// Time in which a worker that has answered must end.
 const END_MAX: Duration = Duration::from_secs(1);
 
 /// End of a worker without an answer.
@@ -28,13 +28,13 @@ pub enum WorkerError {
     /// Cancellation was asked for; it was killed.
     #[error("it was cancelled")]
     Stopped,
-    /// Its time was over; it was killed.
+    /// The worker exceeded its time, and was killed.
     #[error("its time was over")]
     Late,
-    /// It grew the file beyond its limit, for which the kernel ended it.
+    /// The worker grew the file beyond its limit, for which the kernel ended it.
     #[error("it exceeded the size of the file")]
     OverSize,
-    /// It ended, or was ended, without an answer.
+    /// The worker ended, or was ended, without an answer.
     #[error("it ended without an answer{}", match signal {
         Some(signal) => format!(" (signal {signal})"),
         None => String::new(),
@@ -60,11 +60,11 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts a worker: this program under the name that its `main` gives to [`crate::inside::enter_worker`]. It ends with the
-    /// thread that started it.
+    /// Starts a worker: this program under the name that its `main` gives to
+    /// [`crate::inside::enter_worker`]. It ends with the thread that started it.
     ///
     /// # Errors
-    /// What the system says.
+    /// Those of the system.
     pub fn start(helper: &Helper, name: &str) -> io::Result<Self> {
         let (line, theirs) = UnixStream::pair()?;
         let process = Command::new(helper.program())
@@ -83,7 +83,8 @@ impl Worker {
         self.process.0.id()
     }
 
-    /// Gives it its job, and waits until it has ended. When this returns no process can write to `staged` any more.
+    /// Sends the job to the worker, and waits until it has ended. When this returns no process can
+    /// write to `staged`.
     ///
     /// # Errors
     /// [`WorkerError`]
@@ -112,7 +113,7 @@ impl Worker {
         answer.ok_or(WorkerError::Ended { signal: None })
     }
 
-    /// Waits until there is an answer, or the line has ended.
+    /// Waits until there is an answer, or the channel is closed.
     fn wait(&self, until: Option<Instant>, stop: Option<&Stop>) -> Result<(), WorkerError> {
         let failed = |source| WorkerError::System { doing: "wait for the worker", source };
         loop {
@@ -137,7 +138,7 @@ impl Worker {
         }
     }
 
-    /// It ends without being killed, as after an answer.
+    /// Waits for the worker to end without being killed, as after an answer.
     fn ends_soon(&mut self) -> Result<bool, WorkerError> {
         let failed = |source| WorkerError::System { doing: "wait for the worker", source };
         let until = Instant::now() + END_MAX;
@@ -157,10 +158,10 @@ impl Worker {
         Ok(false)
     }
 
-    /// Kills it, and waits until it is gone. Gives how it ended.
+    /// Kills it, and waits until it is gone. Returns its end as an error.
     fn kill(&mut self) -> Result<WorkerError, WorkerError> {
         let failed = |source| WorkerError::System { doing: "end the worker", source };
-        // One whose line has ended is about to be gone by itself, for a reason that counts.
+        // A worker that closed its channel is about to be gone by itself, for a reason that counts.
         let ended = self.process.0.try_wait().map_err(failed)?;
         let status = match ended {
             Some(status) => status,

@@ -1,5 +1,5 @@
-//! Commands and policies that cannot be meant or cannot be run: each gives an error that says why, and
-//! nothing is started.
+//! Commands and policies that are malformed or cannot be run: each gives an error with its reason,
+//! and nothing is started.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use actum_sandbox::{
 };
 use tempfile::TempDir;
 
-/// What this host can hold, with all of it and with tier L alone, as far as it has them.
+/// Reports of this host, with all of it and with tier L alone, as far as it has them.
 fn hosts() -> &'static [HostReport] {
     static HOSTS: OnceLock<Vec<HostReport>> = OnceLock::new();
     HOSTS.get_or_init(|| {
@@ -77,7 +77,7 @@ impl Place {
         self.path("marker").exists()
     }
 
-    /// Why a command is not run, in every tier, which must be the same reason.
+    /// Reason why a command is not run, which must be the same in every tier.
     fn refusal(&self, policy: &SandboxPolicy, command: &[OsString]) -> String {
         let refused = |host: &HostReport| {
             let plan = match policy.plan(host) {
@@ -102,7 +102,7 @@ impl Place {
         reason
     }
 
-    /// Why a policy is not used, where another would leave a marker.
+    /// Reason why a policy is not used, if a usable one would leave a marker.
     fn policy_refusal(&self, change: impl FnOnce(&mut SandboxPolicy)) -> String {
         let mut policy = self.policy();
         change(&mut policy);
@@ -153,13 +153,13 @@ fn a_file_that_is_no_program_is_refused() {
     says(&refusal(plain), "it is not executable");
     let lost = place.program("lost", "#!/no/such/interpreter\n", 0o755);
     says(&refusal(lost), "its interpreter or its dynamic loader");
-    // Not declared, though it is there.
+    // A path that exists but is not declared.
     let policy = SandboxPolicy { exec: Vec::new(), ..place.policy() };
     let script = place.program("script", "#!/bin/sh\ntouch marker\n", 0o755);
     says(&place.refusal(&policy, &[script]), "not among what the policy lets it execute");
 }
 
-/// FE-16: no shell, not even where the kernel says that a file is no program.
+/// FE-16: no shell is started, even if the kernel takes a file for no program.
 #[test]
 fn a_text_without_an_interpreter_is_refused_and_not_given_to_a_shell() {
     let place = Place::new();
@@ -173,7 +173,7 @@ fn a_text_without_an_interpreter_is_refused_and_not_given_to_a_shell() {
 #[test]
 fn a_program_for_another_machine_is_refused_and_not_given_to_a_shell() {
     let place = Place::new();
-    // A header of ELF and nothing else, for a processor that nobody has here.
+    // A header of ELF and nothing else, for a processor that no test machine has.
     const SPARC: u8 = 2;
     let mut header = [0_u8; 64];
     for (at, byte) in [0x7f, b'E', b'L', b'F', 2, 1, 1].into_iter().enumerate() {

@@ -1,5 +1,5 @@
-//! What a command did in a view, whatever it did: the changes that are told lead from the directory to
-//! what the command saw in the end.
+//! Changes of a command in a view, whatever it did: the reported changes lead from the directory to
+//! the final state that the command saw.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -20,7 +20,7 @@ use actum_sandbox::{
 };
 use proptest::prelude::*;
 
-/// A directory tree: what is at each path.
+/// A directory tree: the entry at each path.
 type Tree = BTreeMap<PathBuf, Seen>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ fn tree(root: &Path) -> Tree {
     found
 }
 
-/// The tree with the changes made to it. Each must begin at what is there.
+/// The tree with the changes made to it. Each must begin at the current content.
 fn changed(mut tree: Tree, changes: &[Change], layer: &Layer) -> Tree {
     for Change { path, before, after, is_disturbed } in changes {
         assert!(!is_disturbed, "nobody else was there: {}", path.display());
@@ -135,7 +135,7 @@ fn grounds() -> Grounds {
     Grounds { _directory: directory, base, out, staged }
 }
 
-/// What a command does to paths of which few exist at first.
+/// Step of a command on paths of which few exist at first.
 fn step() -> impl Strategy<Value = String> {
     let path = || {
         let name = prop_oneof![Just("a"), Just("b"), Just("c"), Just("w"), Just("x"), Just("l")];
@@ -213,7 +213,7 @@ fn a_command_sees_what_is_staged_and_only_what_it_changes_then_is_captured() {
     assert_eq!(at("s"), Some(Seen::Symlink("a/x".into())));
     let captured = outcome.captured.unwrap();
     let changes = captured.changes().unwrap();
-    // What was staged is what it begins with.
+    // The command begins with the staged changes.
     let told = changed(seen, &changes, &captured);
     let paths: Vec<_> = changes.iter().map(|change| change.path.display().to_string()).collect();
     assert_eq!(paths, ["a/x", "c", "c/z", "w"]);
@@ -255,7 +255,7 @@ fn the_base_can_be_seen_beside_the_view_as_it_is_and_only_to_read() {
     let mut old = String::new();
     captured.open_before(Path::new("w")).unwrap().read_to_string(&mut old).unwrap();
     assert_eq!(old, "staged\n");
-    // What is staged as gone was not there, though it is still in the base.
+    // A file that is staged as gone is missing, though it is still in the base.
     for gone in ["a/x", "a/b/y", "none", "w/x"] {
         assert!(captured.open_before(Path::new(gone)).is_err(), "{gone}");
     }
@@ -305,7 +305,7 @@ fn what_is_passed_through_or_kept_deep_in_a_view_lets_nothing_around_it_through(
     let cached = Seen::File(b"cached\n".to_vec(), 0o644);
     expected.insert("a/b/cache/f".into(), cached);
     let mut after = tree(&base);
-    // Where the directory around it was moved to, the cache is no longer at its path.
+    // A cache is no longer at its path if the directory around it was moved.
     after.entry("a/b/cache/f".into()).or_insert(Seen::File(b"cached\n".to_vec(), 0o644));
     assert_eq!(after, expected, "{outcome:?}");
     assert_eq!(outcome.violated, [Violation::Made(kept[1].clone())]);

@@ -59,7 +59,7 @@ fn policy(marker: &Path) -> SandboxPolicy {
     }
 }
 
-/// Runs a command that leaves a mark, and tells in which tier it did; or the refusal.
+/// Runs a command that leaves a mark, and returns the tier in which it did; or the refusal.
 fn mark(host: &HostReport, directory: &Path) -> Result<Tier, String> {
     let plan = policy(directory).plan(host).map_err(|refused| refused.to_string())?;
     let command = ["/bin/sh", "-c", "echo ran > ran"].map(OsString::from);
@@ -162,7 +162,7 @@ fn a_report_is_kept_for_the_boot_and_the_helper_and_not_believed_from_others() {
         std::fs::write(&file, &forged).unwrap();
         HostReport { kept_in: None, ..HostReport::kept(&helper(), &file) }
     };
-    // It is what is read, as long as nobody else can have written it ...
+    // It is what is read, as long as no other user can have written it ...
     let numbers = made.namespace_pid_max;
     let told = forge(
         format!("\"namespace_pid_max\":{numbers}"),
@@ -185,12 +185,12 @@ fn a_report_is_kept_for_the_boot_and_the_helper_and_not_believed_from_others() {
     std::fs::write(&file, &forged).unwrap();
     let writable = std::os::unix::fs::PermissionsExt::from_mode(0o666);
     std::fs::set_permissions(&file, writable).unwrap();
-    // Where others can write it, it is made anew.
+    // A file that others can write is made again.
     assert_eq!(HostReport::kept(&helper(), &file), made);
 }
 
-/// AA-10: what is around this process may be another filter than when the host was tried, and /proc does not tell that of
-/// one thread.
+/// AA-10: the filter around this process may be another than when the host was tried, and /proc
+/// does not show that of one thread.
 #[test]
 fn a_kept_report_that_does_not_hold_any_more_is_made_anew_before_anything_is_refused() {
     let directory = directory();

@@ -1,4 +1,4 @@
-//! The tables of `docs/sandbox.md` are what the code says. `UPDATE_DOCS=1` writes them anew.
+//! The tables of `docs/sandbox.md` are what the code says. `UPDATE_DOCS=1` writes them again.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
 use actum_sandbox::{
@@ -30,7 +30,7 @@ fn without_namespaces(host: HostReport) -> HostReport {
     HostReport { tier_n: Err(missing()), loopback: Err(missing()), overlay: Err(missing()), ..host }
 }
 
-/// How surely a limit is held: where more is demanded that may give more.
+/// Enforcement of a limit, also when more is demanded that may give more.
 fn held(resource: Resource, host: &HostReport) -> Enforcement {
     let demanding = |require| {
         let limit = Limits::default().of(resource);

@@ -1,5 +1,5 @@
-//! Programs that people verify their work with, inside policies that one would write for them, in both
-//! tiers; and what a view tells of what a command did.
+//! Programs that users verify their work with, inside policies that one would write for them, in
+//! both tiers. Also the changes of a command that a view reports.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use actum_sandbox::{
 };
 use tempfile::TempDir;
 
-/// What is given to a scratch directory: as much as a build needs.
+/// Size of a scratch directory, in bytes: as much as a build needs.
 const SCRATCH: u64 = 256 << 20;
 
 /// A directory of the host, outside of where a scratch directory is.
@@ -38,7 +38,7 @@ fn host(tier: Tier) -> HostReport {
     }
 }
 
-/// Where a program is. One that is not there fails the test: `cargo xtask test` installs what it can.
+/// Path of a program. A missing one fails the test: `cargo xtask test` installs what it can.
 fn program(name: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     // A version manager's stand-in, which `PATH` may name first, is no program.
@@ -53,9 +53,9 @@ fn program(name: &str) -> PathBuf {
 
 /// The programs of the system.
 const SYSTEM: [&str; 4] = ["/usr", "/bin", "/lib", "/lib64"];
-/// What they need of its settings: where `cc` and `awk` lead on Debian, where libraries are, and what
-/// git and node read where it is there. In tier L they would find it and not be allowed to open it,
-/// which both take for an error.
+/// Settings of the system that they need: where `cc` and `awk` lead on Debian, where libraries are,
+/// and what git and node read if it exists. In tier L they would find it and not be allowed to open
+/// it, which both take for an error.
 const SETTINGS: [&str; 4] =
     ["/etc/alternatives", "/etc/ld.so.cache", "/etc/gitconfig", "/etc/ssl/openssl.cnf"];
 
@@ -63,7 +63,7 @@ fn present(paths: [&str; 4]) -> impl Iterator<Item = PathBuf> {
     paths.into_iter().map(PathBuf::from).filter(|path| path.exists())
 }
 
-/// What one allows for verification: the programs of the system, the workspace read-only, a scratch
+/// A usual policy for verification: the programs of the system, the workspace read-only, a scratch
 /// directory, no network.
 fn policy(workspace: &Path) -> SandboxPolicy {
     let system: Vec<_> = present(SYSTEM).collect();
@@ -79,7 +79,7 @@ fn policy(workspace: &Path) -> SandboxPolicy {
     }
 }
 
-/// The same, with a workspace in which may be written, and what was built there run.
+/// A policy with a writable workspace, in which built programs can be run.
 fn writing(workspace: &Path) -> SandboxPolicy {
     let mut policy = policy(workspace);
     policy.read.pop();
@@ -97,7 +97,7 @@ fn run(policy: &SandboxPolicy, tier: Tier, command: &[&str]) -> Outcome {
     plan.spawn(&helper(), &words).unwrap().wait().unwrap()
 }
 
-/// What a command says that must succeed.
+/// Returns the output of a command that must succeed.
 fn passes(policy: &SandboxPolicy, tier: Tier, command: &[&str]) -> String {
     let outcome = run(policy, tier, command);
     let said = String::from_utf8_lossy(&outcome.stdout).into_owned();
@@ -258,7 +258,7 @@ fn make_builds_a_program_in_c_which_runs() {
     }
 }
 
-/// What Rust brings: where it is, and the program itself, which is no stand-in of a version manager.
+/// Directory of Rust and the program itself, which is no stand-in of a version manager.
 fn toolchain() -> PathBuf {
     let output = Command::new("rustc").args(["--print", "sysroot"]).output().unwrap();
     PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()).canonicalize().unwrap()

@@ -1,4 +1,4 @@
-//! Tier N, run for real. What a test tells of the host is what a command could do to it.
+//! Tier N, run for real. What a test shows of the host is what a command could do to it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use std::ffi::OsString;

@@ -1,4 +1,5 @@
-//! A byte worker that was taken over: whatever it tries but its work ends it. It is its own runner, and the program that attacks.
+//! A byte worker that was taken over: whatever it tries but its work ends it. It is its own runner,
+//! and the program that attacks.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

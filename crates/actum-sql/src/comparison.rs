@@ -32,7 +32,7 @@ pub struct ObjectDifference {
     pub schema: String,
     /// Name.
     pub name: String,
-    /// Which side has it.
+    /// Side that has it.
     pub change: ObjectChange,
 }
 
@@ -50,9 +50,9 @@ pub enum ObjectKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectChange {
-    /// It is there after the step.
+    /// The object exists after the step.
     Added,
-    /// It was there before the step.
+    /// The object existed before the step.
     Removed,
 }
 

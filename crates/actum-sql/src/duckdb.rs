@@ -20,7 +20,7 @@ const CHANGED_ROWS: c_int = 1;
 /// `DUCKDB_RESULT_TYPE_QUERY_RESULT`
 const QUERY_RESULT: c_int = 3;
 
-/// Time between two interrupts of a statement that goes on.
+/// Time between two interrupts of a statement that continues.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 type Handle = *mut c_void;
@@ -130,7 +130,7 @@ functions! {
 /// A loaded library. It stays loaded until the process ends.
 pub(crate) struct DuckDb {
     functions: Functions,
-    /// Held, so that the functions stay where they are.
+    /// Library, held so that the functions stay in memory.
     _loaded: Loaded,
 }
 
@@ -153,7 +153,7 @@ pub(crate) struct Statements<'c> {
     count: usize,
 }
 
-/// A statement that is bound to what is in the database.
+/// A statement that is bound to the content of the database.
 pub(crate) struct Prepared<'s> {
     connection: &'s Connection<'s>,
     handle: Handle,
@@ -197,8 +197,8 @@ fn no_nul(error: &NulError) -> String {
 impl DuckDb {
     /// Loads a library. The caller has compared its digest.
     pub(crate) fn load(path: &Path) -> Result<Self, String> {
-        // SAFETY: its initialisers run now. The file is one that the operator or the table of tested libraries names by its
-        // digest, and this process is confined and holds no secret.
+        // SAFETY: its initialisers run now. The file is one that the operator or the table of
+        // tested libraries names by its digest, and this process is confined and holds no secret.
         let loaded = unsafe { Loaded::open(Some(path), RTLD_LAZY | RTLD_LOCAL) };
         let loaded = loaded.map_err(|error| error.to_string())?;
         // SAFETY: the digest says that it is DuckDB.
@@ -221,8 +221,9 @@ impl DuckDb {
         let f = &self.functions;
         let path = CString::new(OsStr::new(path).as_bytes()).map_err(|error| no_nul(&error))?;
         let mut config = null_mut();
-        // SAFETY: the pointers are to variables of this function, and each text lives through its call. The configuration is
-        // destroyed on each way out; a message is freed as `duckdb.h` says.
+        // SAFETY: the pointers are to variables of this function, and each text lives through its
+        // call. The configuration is destroyed on each way out; a message is freed as `duckdb.h`
+        // says.
         unsafe {
             if (f.create_config)(&mut config) != SUCCESS {
                 return Err("DuckDB has no memory for its settings".to_owned());
@@ -283,7 +284,8 @@ impl Connection<'_> {
     ) -> Result<T, String> {
         /// A connection whose statements another thread may interrupt.
         struct Interrupt(unsafe extern "C" fn(Handle), Handle);
-        // SAFETY: `duckdb_interrupt` may be called by any thread while the connection is open, and nothing else is called here.
+        // SAFETY: `duckdb_interrupt` may be called by any thread while the connection is open, and
+        // nothing else is called here.
         unsafe impl Send for Interrupt {}
         impl Interrupt {
             fn call(&self) {
@@ -296,7 +298,7 @@ impl Connection<'_> {
             let (done, ended) = channel::<()>();
             let watch = move || {
                 let mut left = deadline.saturating_duration_since(Instant::now());
-                // What begins after an interrupt resets it, so it is repeated.
+                // Work that begins after an interrupt resets it, so it is repeated.
                 while ended.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
                     interrupt.call();
                     left = INTERVAL;
@@ -315,8 +317,8 @@ impl Connection<'_> {
         let query = CString::new(query).map_err(|error| no_nul(&error))?;
         let mut handle = null_mut();
         let f = self.functions();
-        // SAFETY: connection and text live through the call. What was extracted is destroyed, here or on drop, also where there
-        // is nothing in it (`duckdb.h`).
+        // SAFETY: connection and text live through the call. What was extracted is destroyed, here
+        // or on drop, also where there is nothing in it (`duckdb.h`).
         unsafe {
             let count = (f.extract_statements)(self.handle, query.as_ptr(), &mut handle);
             let count = usize::try_from(count).unwrap_or(usize::MAX);
@@ -337,7 +339,7 @@ impl Statements<'_> {
         self.count
     }
 
-    /// Binds a statement, by its index, to what is in the database now.
+    /// Binds a statement, by its index, to the present content of the database.
     pub(crate) fn prepare(&self, index: usize) -> Result<Prepared<'_>, String> {
         let mut handle = null_mut();
         let (connection, f) = (self.connection, self.connection.functions());
@@ -345,8 +347,9 @@ impl Statements<'_> {
             return Err("there is no such statement".to_owned());
         }
         let index = u64::try_from(index).unwrap_or(u64::MAX);
-        // SAFETY: the statement is one of those that were extracted, and they live as long as `self`. A prepared statement is
-        // destroyed also where it failed (`duckdb.h`), by the drop of `prepared`; its message is copied before.
+        // SAFETY: the statement is one of those that were extracted, and they live as long as
+        // `self`. A prepared statement is destroyed also where it failed (`duckdb.h`), by the drop
+        // of `prepared`; its message is copied before.
         unsafe {
             let state =
                 (f.prepare_extracted_statement)(connection.handle, self.handle, index, &mut handle);
@@ -386,7 +389,7 @@ impl Prepared<'_> {
         }
     }
 
-    /// Gives the parameter with this index a value; returns whether DuckDB takes it.
+    /// Sets the parameter with this index to a value; returns whether DuckDB takes it.
     pub(crate) fn bind(&self, index: usize, value: &Parameter) -> bool {
         let f = self.connection.functions();
         let Ok(index) = u64::try_from(index) else { return false };
@@ -416,7 +419,7 @@ impl Prepared<'_> {
         state == SUCCESS
     }
 
-    /// Starts it. What it gives is read from the rows.
+    /// Starts it. Its rows are read from the result.
     pub(crate) fn execute(&self) -> Result<Rows<'_>, String> {
         let raw = RawResult {
             deprecated: [0; 3],
@@ -425,8 +428,8 @@ impl Prepared<'_> {
         };
         let mut rows = Rows { connection: self.connection, raw };
         let f = self.connection.functions();
-        // SAFETY: the statement was prepared with success. The result is destroyed also where it failed (`duckdb.h`), by the
-        // drop of `rows`; its message is copied before.
+        // SAFETY: the statement was prepared with success. The result is destroyed also where it
+        // failed (`duckdb.h`), by the drop of `rows`; its message is copied before.
         unsafe {
             match (f.execute_prepared_streaming)(self.handle, &mut rows.raw) {
                 SUCCESS => Ok(rows),
@@ -458,8 +461,9 @@ impl Rows<'_> {
         let mut rows = Vec::new();
         let f = self.connection.functions();
         self.each_chunk(|chunk| {
-            // SAFETY: the chunk is alive during this call, and its columns are of `duckdb_string_t`, as the caller says, with as
-            // many values as it has rows. Each that is not NULL is read where it lies, and copied.
+            // SAFETY: the chunk is alive during this call, and its columns are of
+            // `duckdb_string_t`, as the caller says, with as many values as it has rows. Each that
+            // is not NULL is read where it lies, and copied.
             unsafe {
                 let size = usize::try_from((f.data_chunk_get_size)(chunk)).unwrap_or(0);
                 let first = rows.len();
@@ -484,8 +488,9 @@ impl Rows<'_> {
         let f = self.connection.functions();
         let mut rows = 0u64;
         loop {
-            // SAFETY: the result is one of a statement that was executed with success; each chunk is destroyed after it was
-            // read. No chunk means the end, or an error, whose message the result holds.
+            // SAFETY: the result is one of a statement that was executed with success; each chunk
+            // is destroyed after it was read. No chunk means the end, or an error, whose message
+            // the result holds.
             unsafe {
                 let mut chunk = (f.fetch_chunk)(self.raw);
                 if chunk.is_null() {

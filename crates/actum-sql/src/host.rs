@@ -22,14 +22,14 @@ use crate::library::Library;
 use crate::parameter::Parameter;
 use crate::worker::NAME;
 
-/// What an SQL step may use.
+/// Limits of an SQL step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SqlLimits {
     /// Time of the step.
     pub time: Duration,
     /// Memory of the engine, in bytes.
     pub memory_bytes_max: u64,
-    /// What it may write beside the database while it does not have that memory, in bytes.
+    /// Bytes that it may write beside the database while it does not have that memory.
     pub spill_bytes_max: u64,
     /// Size of the database after the step, in bytes.
     pub database_bytes_max: u64,
@@ -42,7 +42,7 @@ pub struct SqlLimits {
 pub struct Step<'s> {
     /// Library.
     pub library: &'s Library,
-    /// Directory that the worker may write, and nobody else reads or writes meanwhile. The copy of the database is in it.
+    /// Directory that only the worker reads or writes meanwhile. The copy of the database is in it.
     pub directory: &'s Path,
     /// Name of the database in the directory. DuckDB names its catalog after it.
     pub database: &'s str,
@@ -52,13 +52,14 @@ pub struct Step<'s> {
     pub parameters: &'s BTreeMap<String, Parameter>,
     /// Name of the new file in the directory for the rows of the last statement, as Parquet.
     pub save_results_to: Option<&'s str>,
-    /// Whether the tables before and after are compared, in part of the time of the step.
+    /// True if the tables before and after are compared, in part of the time of the step.
     pub compares: bool,
-    /// What it may use.
+    /// Limits of the step.
     pub limits: SqlLimits,
 }
 
-/// What starts workers: what makes the sandbox, what it can confine here, and the program whose `main` calls [`crate::enter`].
+/// Means to start workers: the maker of the sandbox, what it can confine here, and the program
+/// whose `main` calls [`crate::enter`].
 pub type Host<'h> = (&'h Helper, &'h HostReport, &'h Path);
 
 /// A step that came to a report.
@@ -66,13 +67,13 @@ pub type Host<'h> = (&'h Helper, &'h HostReport, &'h Path);
 pub struct Ran {
     /// Report of the worker.
     pub report: Report,
-    /// What it used.
+    /// Usage of resources.
     pub usage: Usage,
-    /// What confined it.
+    /// Confinement that was in force.
     pub in_force: InForce,
 }
 
-/// What a worker used, and what confined it.
+/// Usage of a worker, and its confinement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
@@ -82,9 +83,9 @@ pub struct Measured {
     pub peak_memory_bytes: u64,
     /// Tier of the sandbox.
     pub tier: String,
-    /// Version of Landlock's interface; `None` where the host has none.
+    /// Version of Landlock's interface; `None` if the host has none.
     pub landlock: Option<u32>,
-    /// Whether it ran as root, without capabilities.
+    /// True if it ran as root, without capabilities.
     pub is_root: bool,
 }
 
@@ -106,16 +107,16 @@ pub enum SqlError {
     /// The worker cannot be started: this host has no namespaces, or the system failed.
     #[error("the SQL worker cannot be started: {0}")]
     Start(#[from] StartError),
-    /// It exceeded a limit.
+    /// The worker exceeded a limit.
     #[error("the statements exceeded the limit of {resource}")]
     Limit {
         /// The limit.
         resource: Resource,
     },
-    /// It was to stop.
+    /// The caller asked for it to stop.
     #[error("the statements were cancelled")]
     Cancelled,
-    /// It ended, or was ended, without an answer.
+    /// The worker ended, or was ended, without an answer.
     #[error("the SQL worker ended without an answer{}", signal.map(|it| format!(" (signal {it})")).unwrap_or_default())]
     Ended {
         /// Signal that ended it.
@@ -140,7 +141,8 @@ pub enum SqlError {
 /// Runs the statements of a step on its copy of the database.
 ///
 /// # Errors
-/// [`SqlError`]: the copy is of no use then. A statement that fails is no error here; the report tells it.
+/// [`SqlError`]: the copy is of no use then. A statement that fails is no error here; it is in the
+/// report.
 pub fn run(host: Host<'_>, step: &Step<'_>, stop: Option<&Stop>) -> Result<Ran, SqlError> {
     let job = Work::Step(Job {
         library: step.library.path().to_owned(),
@@ -149,7 +151,7 @@ pub fn run(host: Host<'_>, step: &Step<'_>, stop: Option<&Stop>) -> Result<Ran, 
         query: step.query.to_owned(),
         parameters: step.parameters.clone(),
         save_results_to: step.save_results_to.map(|name| step.directory.join(name)),
-        // DuckDB makes it where it needs it.
+        // DuckDB makes it if needed.
         spill: step.directory.join("actum-spill"),
         spill_bytes_max: step.limits.spill_bytes_max,
         memory_bytes_max: step.limits.memory_bytes_max,
@@ -166,7 +168,7 @@ pub fn run(host: Host<'_>, step: &Step<'_>, stop: Option<&Stop>) -> Result<Ran, 
 /// Loads a library in the sandbox, and returns the version that it names, such as `v2.0.1`.
 ///
 /// # Errors
-/// [`SqlError`], `Library` where it has another digest or is no DuckDB.
+/// [`SqlError`], `Library` if it has another digest or is no DuckDB.
 pub fn version_of(host: Host<'_>, library: &Library) -> Result<String, SqlError> {
     let system = |source| SqlError::System { doing: "make a directory", source };
     let directory = tempfile::tempdir().map_err(system)?;
@@ -232,7 +234,7 @@ fn start(
     Ok(Answer { line: outcome.stdout, usage: outcome.usage, in_force: outcome.in_force, signal })
 }
 
-/// Where the loader finds the libraries of the system; what exists is read.
+/// Paths in which the loader finds the libraries of the system; those that exist are readable.
 const SYSTEM: [&str; 6] =
     ["/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/nix/store", "/gnu/store"];
 /// Memory of the worker besides that of the engine, in bytes: the program and the library.
@@ -244,8 +246,8 @@ const OTHER_THREADS: u64 = 16;
 /// Larger files than this are written by no step, whatever its limits are.
 const WRITTEN_TIMES_MAX: u64 = 8;
 
-/// Confines the worker: it reads this program, the library and the libraries of the system, and writes its directory. It has no
-/// network and no environment.
+/// Confines the worker: it reads this program, the library and the libraries of the system, and
+/// writes its directory. It has no network and no environment.
 fn policy(
     (directory, library): (&Path, &Library),
     limits: SqlLimits,
@@ -282,7 +284,8 @@ fn policy(
     }
 }
 
-/// Returns the interpreter of a program (ld.so(8)), which the kernel starts for it; none of one that needs none.
+/// Returns the interpreter of a program (ld.so(8)), which the kernel starts for it; `None` for one
+/// that needs none.
 fn interpreter(program: &Path) -> Option<PathBuf> {
     let mut beginning = Vec::new();
     let file = std::fs::File::open(program).ok()?;

@@ -19,11 +19,11 @@ use crate::library::{TestedLibrary, digest};
 pub struct Installed {
     /// Version of DuckDB.
     pub version: &'static str,
-    /// Where it is.
+    /// Path of the library.
     pub path: PathBuf,
     /// Its SHA-256.
     pub sha256: Digest,
-    /// It was there before, and nothing was done.
+    /// The library was present before, and nothing was done.
     pub was_there: bool,
 }
 
@@ -41,13 +41,13 @@ pub enum InstallError {
     Pip {
         /// Command.
         command: String,
-        /// The end of what it said.
+        /// End of its output.
         output: String,
     },
     /// The package holds no library, or another one than was tested.
     #[error("the package is not the one that was tested: {why}")]
     Package {
-        /// What is wrong.
+        /// Description of the problem.
         why: String,
     },
     /// The system failed.
@@ -62,7 +62,7 @@ pub enum InstallError {
     },
 }
 
-/// Python for which the package is made. No Python of this version has to be there.
+/// Python that the package is made for. No Python of this version has to be installed.
 const PYTHON: &str = "3.11";
 
 /// Installs the tested library below the home of actum, with pip as a child. `python` is the program that has pip.
@@ -105,7 +105,8 @@ pub fn install(home: &Path, python: &Path) -> Result<Installed, InstallError> {
     Ok(Installed { version, path, sha256, was_there: false })
 }
 
-/// Lets pip fetch and unpack the package, which it compares with the digest; returns where the library is in it.
+/// Lets pip fetch and unpack the package, which it compares with the digest; returns the path of
+/// the library in it.
 fn fetch(tested: &TestedLibrary, directory: &Path, python: &Path) -> Result<PathBuf, InstallError> {
     let system = |doing, path: &Path| {
         let path = path.to_owned();
@@ -140,8 +141,9 @@ fn fetch(tested: &TestedLibrary, directory: &Path, python: &Path) -> Result<Path
     library.ok_or_else(|| InstallError::Package { why: "it holds no library".to_owned() })
 }
 
-/// Makes the symbols of Python weak. The library is one for Python, and needs nothing of it as long as no Python calls it; a weak
-/// symbol that is not there is null and does not keep it from being loaded (elf(5)).
+/// Makes the symbols of Python weak. The library is one for Python, and needs nothing of it unless
+/// Python calls it. A missing weak symbol is null and does not keep the library from being loaded
+/// (elf(5)).
 fn weaken(bytes: &mut [u8]) -> Result<(), String> {
     let size = size_of::<Sym64<Little>>();
     let mut weakened = Vec::new();

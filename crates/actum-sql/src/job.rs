@@ -1,4 +1,4 @@
-//! What the worker is told, and what it answers.
+//! Job of the worker, and its answer.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ pub(crate) struct Job {
     pub(crate) parameters: BTreeMap<String, Parameter>,
     /// New file for the rows of the last statement, as Parquet.
     pub(crate) save_results_to: Option<PathBuf>,
-    /// Directory for what does not fit into memory.
+    /// Directory for data that does not fit into memory.
     pub(crate) spill: PathBuf,
     /// Size of that directory, in bytes, at most.
     pub(crate) spill_bytes_max: u64,
@@ -51,7 +51,7 @@ pub(crate) struct Job {
     pub(crate) threads: u32,
     /// Time of the step, in milliseconds, after which the host ends it.
     pub(crate) time_milliseconds: u64,
-    /// Whether the tables before and after are compared.
+    /// True if the tables before and after are compared.
     pub(crate) compares: bool,
 }
 
@@ -59,17 +59,17 @@ pub(crate) struct Job {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Report {
-    /// All statements ran; the copy of the database is what they left, in one file.
+    /// All statements ran; the copy of the database is their result, in one file.
     Done(Done),
-    /// Something failed; the copy is of no use.
+    /// A statement or the set-up failed; the copy is of no use.
     Failed(Failure),
 }
 
-/// What the statements did.
+/// Result of the statements.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Done {
-    /// Version of the library, as it says itself.
+    /// Version of the library, from the library itself.
     pub version: String,
     /// The statements, in their order.
     pub statements: Vec<RanStatement>,
@@ -102,13 +102,13 @@ pub struct RanStatement {
     pub rows: u64,
 }
 
-/// Why a step failed.
+/// Reason why a step failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
-    /// What kind of failure it is.
+    /// Kind of the failure.
     pub problem: Problem,
-    /// Number of the statement, counted from 1; none where it is not about one.
+    /// Number of the statement, counted from 1; `None` if it is not about one.
     pub statement: Option<u64>,
     /// Message; of DuckDB, in its words.
     pub message: String,
@@ -128,7 +128,7 @@ pub enum Problem {
     Count,
     /// A statement of this kind is not allowed.
     NotAllowed,
-    /// A statement names what is not there, or has wrong types.
+    /// A statement names a missing object, or has wrong types.
     Binding,
     /// A parameter is missing, not used, or of a type that the statement cannot take.
     Parameter,
@@ -138,7 +138,7 @@ pub enum Problem {
     OpenTransaction,
     /// The rows of the last statement cannot be saved.
     Result,
-    /// The statements need more memory, or room for what does not fit into it, than a step has.
+    /// The statements need more memory, or room for spilled data, than a step has.
     Resources,
     /// The disk is full.
     DiskFull,
@@ -147,8 +147,9 @@ pub enum Problem {
 }
 
 impl Done {
-    /// Returns the rows that the statements changed: those that they counted themselves or, where the tables were compared and
-    /// more rows differ, those. A statement may change more rows than it counts, such as a `SELECT` with a `DELETE` in it.
+    /// Returns the number of rows that the statements changed: their own counts or, if the tables
+    /// were compared and more rows differ, that number. A statement may change more rows than it
+    /// counts, such as a `SELECT` with a `DELETE` in it.
     pub fn rows_changed(&self) -> u64 {
         let counted = self.statements.iter().map(RanStatement::rows_changed);
         let counted = counted.fold(0u64, u64::saturating_add);
@@ -189,8 +190,8 @@ impl Failure {
         Self { statement, ..Self::new(problem, message) }
     }
 
-    /// Returns a failure with a message of the engine, behind what was tried. The interface gives no code with it, so its words are
-    /// compared.
+    /// Returns a failure with a message of the engine, behind the attempted step. The interface
+    /// gives no code with it, so its words are compared.
     pub(crate) fn of_engine(
         problem: Problem,
         (number, tried): (Option<usize>, &str),

@@ -1,5 +1,6 @@
-//! Cache of results that an approver was shown. A step that gives another result each time cannot be run again as it was approved, so
-//! its result is kept, and published while its inputs are unchanged (EX-1).
+//! Cache of results that an approver was shown. A step that gives another result each time cannot
+//! be run again as it was approved, so its result is kept, and published while its inputs are
+//! unchanged (EX-1).
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -26,7 +27,8 @@ pub struct KeptResults {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResultKey(Digest);
 
-/// Kept result. Nothing here is flushed to the disk, so the report is compared with its digest; it lists the digests of the other files.
+/// Kept result. Nothing here is flushed to the disk, so the report is compared with its digest; it
+/// lists the digests of the other files.
 #[derive(Debug)]
 pub struct KeptResult {
     /// Directory with the files of the result.
@@ -52,7 +54,7 @@ impl KeptResults {
         self.directory.join(key.to_string())
     }
 
-    /// Returns a result; `None` where none is kept, it is too old, or its report is damaged.
+    /// Returns a result; `None` if none is kept, it is too old, or its report is damaged.
     pub fn find(&self, key: &ResultKey) -> Option<KeptResult> {
         let directory = self.place(key);
         let path = directory.join(REPORT);
@@ -65,8 +67,8 @@ impl KeptResults {
             .then_some(KeptResult { directory, report: text })
     }
 
-    /// Keeps a result of about so many bytes: `write` puts its files into a new directory and returns its report. Results that are
-    /// too old or too many are removed.
+    /// Keeps a result of about so many bytes: `write` puts its files into a new directory and
+    /// returns its report. Results that are too old or too many are removed.
     ///
     /// # Errors
     /// Errors of the system, and those of `write`. The result is not kept then.
@@ -83,10 +85,10 @@ impl KeptResults {
         let digest = Digest::of(&report);
         fs::write(new.path().join(REPORT), [format!("{digest}\n").as_bytes(), &report].concat())?;
         let place = self.place(key);
-        // An earlier one gives way: it may be damaged, or not what is shown now.
+        // Remove an earlier one: it may be damaged, or differ from the present one.
         remove(&place)?;
         match fs::rename(new.path(), &place) {
-            // Another process kept the same meanwhile.
+            // Another process kept the same result meanwhile.
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
             renamed => renamed.map(|()| drop(new.keep())),
         }
@@ -100,7 +102,8 @@ impl KeptResults {
         fs::remove_dir_all(self.place(key))
     }
 
-    /// Removes what is too old, and then the oldest, until all together have at most `bytes_max` bytes.
+    /// Removes results that are too old, and then the oldest, until all together have at most
+    /// `bytes_max` bytes.
     fn sweep(&self, bytes_max: u64) -> io::Result<()> {
         let mut kept = Vec::new();
         for entry in fs::read_dir(&self.directory)? {
@@ -129,7 +132,7 @@ impl KeptResults {
     }
 }
 
-/// Removes a result, if it is there.
+/// Removes a result, if it exists.
 fn remove(result: &Path) -> io::Result<()> {
     match fs::remove_dir_all(result) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

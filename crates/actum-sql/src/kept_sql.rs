@@ -1,4 +1,5 @@
-//! Kept results of SQL steps: DuckDB writes another file each time, so what was approved cannot be computed again (EX-1, EX-11).
+//! Kept results of SQL steps: DuckDB writes another file each time, so an approved one cannot be
+//! computed again (EX-1, EX-11).
 
 use std::fs;
 use std::io;
@@ -27,13 +28,13 @@ pub struct KeptSql {
     pub measured: Measured,
     /// SHA-256 of the database.
     pub database: Digest,
-    /// SHA-256 of the rows of the last statement, where they are saved.
+    /// SHA-256 of the rows of the last statement, if they are saved.
     pub rows: Option<Digest>,
 }
 
 impl KeptSql {
-    /// Copies a result to the new files `database` and `rows`; `None` where none is kept. Where it cannot be copied whole, nothing is
-    /// left of it. Its digests are for the caller to compare with what was copied.
+    /// Copies a result to the new files `database` and `rows`; `None` if none is kept. If it cannot
+    /// be copied whole, nothing is left of it. The caller compares its digests with the copies.
     pub fn find(
         results: &KeptResults,
         key: &ResultKey,
@@ -45,7 +46,7 @@ impl KeptSql {
             .and_then(|_| rows.map_or(Ok(0), |rows| fs::copy(found.directory.join(ROWS), rows)));
         if copied.is_err() {
             for copy in [Some(database), rows].into_iter().flatten() {
-                drop(fs::remove_file(copy)); // a file that stays is in the way of the next copy, which says so
+                drop(fs::remove_file(copy)); // a file that stays blocks the next copy, which reports it
             }
             return None;
         }

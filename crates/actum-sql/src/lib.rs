@@ -1,12 +1,12 @@
 //! SQL steps on DuckDB (EX-9, EX-11).
 //!
-//! DuckDB is no part of this program. A [`Library`] is a file whose digest is in the table of tested ones, or in the
-//! operator's policy. [`run`] starts this program once more as a worker, confined by namespaces and without a network. The worker
-//! loads the library, runs the statements on a private copy of the database, and answers with one line. It never sees the
-//! workspace.
+//! DuckDB is no part of this program. A [`Library`] is a file whose digest is in the table of
+//! tested ones, or in the operator's policy. [`run`] starts this program once more as a worker,
+//! confined by namespaces and without a network. The worker loads the library, runs the statements
+//! on a private copy of the database, and answers with one line. It never sees the workspace.
 //!
-//! Three walls stand between a query and the machine: the parser says what kind of statement each one is, and only those of a list
-//! run; the engine is locked before the first of them; and the sandbox holds one directory.
+//! Three boundaries confine a query. The parser finds the kind of each statement, and only kinds of
+//! a list run. The engine is locked before the first statement. The sandbox holds one directory.
 
 mod compare;
 mod comparison;

@@ -1,4 +1,4 @@
-//! Which DuckDB library may be loaded: one whose digest is known.
+//! DuckDB library: only one whose digest is known may be loaded.
 
 use std::fs::File;
 use std::io::Read;
@@ -48,7 +48,7 @@ pub struct Library {
 /// Reason why a library may be loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// It was tested with this version of actum.
+    /// The library was tested with this version of actum.
     Tested,
     /// The operator's policy pins it.
     Pinned,
@@ -57,46 +57,46 @@ pub enum Origin {
 /// Reason why no library may be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryError {
-    /// There is none.
+    /// The library is missing.
     #[error("there is no DuckDB library at `{}`", path.display())]
     Missing {
-        /// Where it would be.
+        /// Expected path of the library.
         path: PathBuf,
     },
-    /// It is not the tested one.
+    /// The library is not the tested one.
     #[error("the DuckDB library `{}` is not the tested one: its SHA-256 is {found}, and not {expected}", path.display())]
     Unknown {
-        /// Where it is.
+        /// Path of the library.
         path: PathBuf,
         /// Its SHA-256.
         found: Digest,
         /// SHA-256 of the tested one.
         expected: Digest,
     },
-    /// It changed since the policy pinned it.
+    /// The library changed since the policy pinned it.
     #[error("the DuckDB library `{}` changed since the policy pinned it: its SHA-256 is {found}, and not {expected}", path.display())]
     Changed {
-        /// Where it is.
+        /// Path of the library.
         path: PathBuf,
         /// Its SHA-256.
         found: Digest,
         /// SHA-256 in the policy.
         expected: Digest,
     },
-    /// It is for another processor.
+    /// The library is for another processor.
     #[error("the DuckDB library `{}` is for {found}, and this is {processor}", path.display())]
     OtherProcessor {
-        /// Where it is.
+        /// Path of the library.
         path: PathBuf,
         /// Processor that it is for.
         found: String,
         /// This processor.
         processor: &'static str,
     },
-    /// It is no shared library.
+    /// The file is no shared library.
     #[error("`{}` is no shared library (ELF)", path.display())]
     NoLibrary {
-        /// Where it is.
+        /// Path of the library.
         path: PathBuf,
     },
     /// No library was tested for this processor.
@@ -105,10 +105,10 @@ pub enum LibraryError {
         /// This processor.
         processor: &'static str,
     },
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read the DuckDB library `{}`: {source}", path.display())]
     Unreadable {
-        /// Where it is.
+        /// Path of the library.
         path: PathBuf,
         /// Error of the system.
         source: std::io::Error,
@@ -121,7 +121,7 @@ impl TestedLibrary {
         TESTED.iter().find(|tested| tested.processor == std::env::consts::ARCH)
     }
 
-    /// Returns where it is installed below the home of actum.
+    /// Returns the path at which it is installed below the home of actum.
     pub fn path(&self, home: &Path) -> PathBuf {
         home.join("sql").join(self.name())
     }
@@ -130,8 +130,8 @@ impl TestedLibrary {
         format!("duckdb-{}-{}.so", self.version, self.processor)
     }
 
-    /// Returns where it is: below the home of actum or, where it is not there, in `lib/actum` beside the directory of `program`, where
-    /// a release brings it.
+    /// Returns its path: below the home of actum or, if it is missing there, in `lib/actum` beside
+    /// the directory of `program`, where a release has it.
     fn found(&self, home: &Path, program: Option<&Path>) -> PathBuf {
         let installed = self.path(home);
         let prefix = program.and_then(|program| program.parent()?.parent());
@@ -141,8 +141,9 @@ impl TestedLibrary {
 }
 
 impl Library {
-    /// Finds the library: the one that the policy pins, or else the tested one in the home of actum or beside the program. It must be a shared library for
-    /// this processor. The worker compares its digest before it loads it; [`Library::check`] does so at once.
+    /// Finds the library: the one that the policy pins, or else the tested one in the home of actum
+    /// or beside the program. It must be a shared library for this processor. The worker compares
+    /// its digest before it loads it; [`Library::check`] does so at once.
     ///
     /// # Errors
     /// [`LibraryError`]
@@ -196,7 +197,7 @@ impl Library {
         };
         let processor = std::env::consts::ARCH;
         let known = PROCESSORS.iter().find(|(_, name)| *name == processor);
-        // What is not known here fails to load, with the loader's message.
+        // A library of an unknown processor fails to load, with the loader's message.
         let Some((own, _)) = known else { return Ok(()) };
         if (class, order, machine) == (ELF_64_BITS, ELF_LITTLE_ENDIAN, *own) {
             return Ok(());
@@ -224,7 +225,7 @@ impl Library {
         }
     }
 
-    /// Where it is.
+    /// Path of the library.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,4 +1,5 @@
-//! Who has a database open. DuckDB holds a lock on its file while it has it open (fcntl(2), record locks).
+//! Process that has a database open. DuckDB holds a lock on its file while it has it open
+//! (fcntl(2), record locks).
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -7,10 +8,11 @@ use std::path::Path;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::libc::{F_UNLCK, F_WRLCK, SEEK_SET, flock};
 
-/// Returns the process that holds a lock on a file, 0 where the kernel does not tell, or none. Nothing is locked.
+/// Returns the process that holds a lock on a file, 0 if the kernel does not report its number, or
+/// `None`. Nothing is locked.
 ///
 /// # Errors
-/// What the system says. No link is followed.
+/// Those of the system. No link is followed.
 pub fn lock_holder(path: &Path) -> std::io::Result<Option<i32>> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)?;

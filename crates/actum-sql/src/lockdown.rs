@@ -7,7 +7,7 @@ use crate::job::Job;
 pub(crate) enum Access {
     Write,
     Read,
-    /// It has no file; others are attached to it.
+    /// The database has no file; others are attached to it.
     Memory,
 }
 
@@ -20,8 +20,8 @@ impl Settings {
     }
 }
 
-/// Returns DuckDB's memory limit in bytes: 15/16 of the step's memory. DuckDB does not count its code, free lists of its allocator, and
-/// stacks of its threads.
+/// Returns DuckDB's memory limit in bytes: 15/16 of the step's memory. DuckDB does not count its
+/// code, free lists of its allocator, and stacks of its threads.
 fn duckdb_memory_limit(memory_bytes_max: u64) -> u64 {
     memory_bytes_max.saturating_sub(memory_bytes_max / 16)
 }
@@ -51,8 +51,8 @@ pub(crate) fn settings(job: &Job, access: Access) -> Settings {
     Settings(forbidden.chain(limits).collect())
 }
 
-/// Returns the statements that lock an engine: from then on it reaches the database, its spill directory and the result, and no
-/// statement can change that.
+/// Returns the statements that lock an engine: from then on it reaches the database, its spill
+/// directory and the result, and no statement can change that.
 pub(crate) fn statements(job: &Job) -> [String; 3] {
     let result = job.save_results_to.iter().map(|path| quoted(&path.to_string_lossy()));
     let result = result.collect::<Vec<_>>().join(", ");

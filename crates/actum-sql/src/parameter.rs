@@ -26,7 +26,7 @@ pub enum ParameterError {
     /// Arrays and objects are no values of SQL.
     #[error("is {found}, and a parameter is null, a truth value, a number or a text")]
     Structure {
-        /// What it is.
+        /// Kind of the given value.
         found: Kind,
     },
     /// No number of DuckDB is as large.
@@ -72,7 +72,7 @@ impl Parameter {
 }
 
 impl Number {
-    /// Reads a number as JSON spells it: exactly where DuckDB can, and else as a double.
+    /// Reads a number as JSON spells it: exactly if DuckDB can, and else as a double.
     pub(crate) fn new(spelling: &str) -> Option<Self> {
         if let Ok(whole) = spelling.parse::<i128>() {
             return Some(i64::try_from(whole).map_or(Self::Large(whole), Self::Small));
@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// EX-11: what is no value of SQL is refused.
+    /// EX-11: a parameter that is no value of SQL is refused.
     #[test]
     fn arrays_and_objects_are_no_parameters() {
         for text in ["[1]", "{\"a\": 1}"] {

@@ -1,4 +1,5 @@
-//! Which statements may run. The parser of DuckDB says what kind each one is; the text is never looked at.
+//! Kinds of statements that may run. The parser of DuckDB finds the kind of each one; the text is
+//! never looked at.
 
 /// Kind of a statement that may run, with the number of `duckdb_statement_type` in `duckdb.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +52,7 @@ const REFUSED: &[Kind] = &[
 ];
 
 impl Kind {
-    /// Returns the kind with this number, if it may run; else what it is.
+    /// Returns the kind with this number, if it may run; else its name.
     pub(crate) fn allowed(number: u32) -> Result<Self, String> {
         let find = |kinds: &[Self]| kinds.iter().find(|kind| kind.number == number).copied();
         match (find(ALLOWED), find(REFUSED)) {

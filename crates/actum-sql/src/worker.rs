@@ -1,4 +1,5 @@
-//! The worker: loads the library, runs the statements, and writes one line. It runs in the sandbox, with a copy of the database.
+//! The worker: loads the library, runs the statements, and writes one line. It runs in the sandbox,
+//! with a copy of the database.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -22,11 +23,12 @@ const STATEMENTS_MAX: usize = 10_000;
 
 type Result<T> = std::result::Result<T, Failure>;
 
-/// Does the work of an SQL worker where this program was started as one, and never returns then. A program that uses
-/// [`crate::run`] calls it first of all in `main`, behind `actum_sandbox::inside::enter`.
+/// Does the work of an SQL worker and never returns, in a process that was started as one. A
+/// program that uses [`crate::run`] calls it first of all in `main`, behind
+/// `actum_sandbox::inside::enter`.
 pub fn enter() {
     if std::env::args_os().nth(1).is_some_and(|argument| argument == NAME) {
-        // Where there is no line, the host sees that by itself.
+        // If there is no line, the host sees that by itself.
         std::process::exit(i32::from(serve().is_err()));
     }
 }
@@ -118,7 +120,8 @@ fn lock(connection: &Connection<'_>, job: &Job) -> Result<()> {
     Ok(())
 }
 
-/// Runs the statements of the query one after the other, each bound to what those before it left.
+/// Runs the statements of the query one after the other, each bound to the result of those before
+/// it.
 fn run(connection: &Connection<'_>, job: &Job) -> Result<Vec<RanStatement>> {
     let statements = connection
         .extract(&job.query)
@@ -193,8 +196,9 @@ fn bind(
     Ok(())
 }
 
-/// Returns the text of the last statement, without a semicolon behind it. DuckDB tells no positions, so its parser is asked about
-/// each semicolon: how many statements are before it, and how many behind.
+/// Returns the text of the last statement, without a semicolon behind it. DuckDB reports no
+/// positions, so its parser is called for each semicolon, to count the statements before it and
+/// behind it.
 fn last_statement<'q>(
     connection: &Connection<'_>,
     query: &'q str,
@@ -249,7 +253,8 @@ fn check_closed(connection: &Connection<'_>) -> Result<()> {
     })
 }
 
-/// Opens the database again, to be read, and reads every column of every table. Returns the number of tables, and of their rows.
+/// Opens the database again, to be read, and reads every column of every table. Returns the number
+/// of tables, and of their rows.
 fn scan(duckdb: &DuckDb, job: &Job) -> Result<(u64, u64)> {
     let unsound = |why: String| {
         Failure::new(Problem::Unsound, format!("it cannot be read after the last statement: {why}"))

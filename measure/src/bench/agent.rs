@@ -1,4 +1,5 @@
-//! `cargo xtask bench agent`: dispatches of goals in one process, replays, and whole processes beside `actum action run`.
+//! `cargo xtask bench agent`: dispatches of goals in one process, replays, and whole processes
+//! beside `actum action run`.
 
 mod goals;
 mod page;
@@ -33,7 +34,7 @@ const AGENT: &str = "`actum agent dispatch`";
 /// Decisions that are replayed at once.
 const REPLAYED: usize = 100;
 
-/// Everything that came out.
+/// Results of the measurement.
 struct Results {
     machine: Machine,
     contests: Vec<Contest>,

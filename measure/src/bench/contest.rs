@@ -1,4 +1,5 @@
-//! Contests: those who took turns at one work, side by side, and whether promises about them are kept.
+//! Contests: contestants that took turns at one work, side by side, and whether promises about them
+//! are kept.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use super::tables::markdown;
 /// Contestants that took turns at one work.
 pub(super) struct Contest {
     pub(super) title: String,
-    /// The first is what the others are compared with.
+    /// The first is the baseline of the others.
     pub(super) finishes: Vec<Finish>,
     pub(super) bars: Vec<Bar>,
 }
@@ -64,7 +65,7 @@ fn row(finish: &Finish, first: Option<Duration>) -> Vec<String> {
     row
 }
 
-/// In milliseconds.
+/// Difference in milliseconds.
 fn difference(median: Duration, first: Duration) -> f64 {
     (median.as_secs_f64() - first.as_secs_f64()) * 1000.0
 }

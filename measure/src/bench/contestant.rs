@@ -1,4 +1,4 @@
-//! Who takes part, and how each is set up in a workspace of its own.
+//! Contestants, and the setup of each in a workspace of its own.
 
 mod in_place;
 mod library;
@@ -12,16 +12,16 @@ use super::measurement::Who;
 
 pub(in crate::bench) use processes::Surroundings;
 
-/// Does a change and takes it back. Only these two are timed.
+/// Contestant that applies a change and undoes it. Only these two are timed.
 pub(super) trait Contestant {
     fn apply(&mut self, change: &Change<'_>) -> Result<(), Failure>;
-    /// Takes back the change that was applied last.
+    /// Undoes the change that was applied last.
     fn revert(&mut self, change: &Change<'_>) -> Result<(), Failure>;
 }
 
-/// What was built for the comparison.
+/// Programs that were built for the comparison.
 pub(super) struct Programs {
-    /// The binary `actum`, or why there is none.
+    /// The binary `actum`, or the reason why it is missing.
     pub(super) actum: Result<PathBuf, String>,
 }
 
@@ -39,7 +39,7 @@ impl Who {
         }
     }
 
-    /// Gets ready to work in `workspace`, whose files are there already.
+    /// Gets ready to work in `workspace`, whose files exist already.
     pub(super) fn enter(
         self,
         workspace: &Path,

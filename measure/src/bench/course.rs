@@ -24,7 +24,7 @@ const CHANGES: [usize; 4] = [1, 10, 100, 1000];
 /// young when it is used.
 const SETTLING: Duration = Duration::from_millis(1100);
 
-/// Everything that came out.
+/// Results of the measurement.
 pub(super) struct Results {
     pub(super) machine: Machine,
     pub(super) places: Vec<(PlaceName, String)>,
@@ -125,7 +125,7 @@ impl Course<'_> {
         works
     }
 
-    /// Whether we can mount, and have what makes the file systems.
+    /// Checks that we can mount, and have the programs that make the file systems.
     fn may_open(&self, place: PlaceName) -> Result<(), Failure> {
         match place {
             PlaceName::Own => Ok(()),
@@ -181,7 +181,7 @@ impl Course<'_> {
         Ok(())
     }
 
-    /// Sets everyone up with the same files, then does the works.
+    /// Sets all contestants up with the same files, then does the works.
     fn compare(
         &mut self,
         place: &Place,

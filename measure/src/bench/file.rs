@@ -1,4 +1,5 @@
-//! `cargo xtask bench file`: file tasks beside `actum apply` and cp, interleaved in one run; what a lease takes to verify.
+//! `cargo xtask bench file`: file tasks beside `actum apply` and cp, interleaved in one run; time
+//! to verify a lease.
 
 mod again;
 mod copy;
@@ -22,7 +23,7 @@ use memory::Peak;
 /// Written by a full run.
 const PAGE: &str = "docs/benchmarks-file.md";
 
-/// Everything that came out.
+/// Results of the measurement.
 struct Results {
     machine: Machine,
     contests: Vec<Contest>,

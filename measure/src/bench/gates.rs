@@ -1,4 +1,4 @@
-//! `cargo xtask bench gates`: what a decision takes, beside hashing the same new content once.
+//! `cargo xtask bench gates`: time of a decision, beside hashing the same new content once.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -29,7 +29,7 @@ const ALL: &str = "all gates, with the scan";
 const MANY: &str = "all gates, 1,000 rules of a policy";
 const ACCESS: &str = "all gates, 1,000 access policies";
 
-/// How long the gates may take over a change of 100 files.
+/// Time limits of the gates for a change of 100 files.
 const BARS: [(&str, Duration); 3] = [
     (ALL, Duration::from_millis(1)),
     (MANY, Duration::from_millis(5)),

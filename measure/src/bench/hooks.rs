@@ -1,5 +1,5 @@
-//! `cargo xtask bench hooks`: what actum adds to a client of an agent. Hooks as whole processes beside `true`, `git status` and a plain
-//! write; calls of the MCP server beside an empty one.
+//! `cargo xtask bench hooks`: cost of actum for a client of an agent. Hooks as whole processes
+//! beside `true`, `git status` and a plain write; calls of the MCP server beside an empty one.
 
 mod page;
 mod server;
@@ -38,7 +38,7 @@ const FILES: usize = 10_000;
 /// Files in one directory.
 const TOGETHER: usize = 50;
 
-/// Everything that came out.
+/// Results of the measurement.
 struct Results {
     machine: Machine,
     contests: Vec<Contest>,

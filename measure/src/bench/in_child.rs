@@ -13,10 +13,10 @@ use super::Failure;
 use super::options::{Child, ChildExtent};
 use crate::Outcome;
 
-/// What the child says of its memory when it has applied and reverted, in KiB.
+/// Memory of the child when it has applied and reverted, in KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Footprint {
-    /// When the change set was read and the workspace open.
+    /// Memory when the change set was read and the workspace open.
     pub(super) before: u64,
     /// The most during apply.
     pub(super) apply_peak: u64,
@@ -66,7 +66,7 @@ fn status(name: &str) -> Result<u64, Failure> {
     number.ok_or_else(|| format!("the kernel does not tell `{name}`").into())
 }
 
-/// Sets the peak back to what is held now (proc_pid_clear_refs(5)).
+/// Resets the peak to the present memory (proc_pid_clear_refs(5)).
 fn forget_peak() -> Result<(), Failure> {
     Ok(write("/proc/self/clear_refs", "5")?)
 }

@@ -26,7 +26,7 @@ use verify::Rate;
 /// Written by a full run.
 const PAGE: &str = "docs/benchmarks-ledger.md";
 
-/// Everything that came out.
+/// Results of the measurement.
 struct Results {
     machine: Machine,
     file_system: String,
@@ -37,7 +37,7 @@ struct Results {
     crowd: Option<Crowd>,
 }
 
-/// What looking back takes.
+/// Time of a look back.
 struct Log {
     /// Rows of the long ledger.
     entries: u64,
@@ -47,12 +47,12 @@ struct Log {
 /// Contestants that took turns at one work. Times are of one append.
 struct Contest {
     title: &'static str,
-    /// The first is what the others are compared with.
+    /// The first is the baseline of the others.
     finishes: Vec<Finish>,
     bars: Vec<Bar>,
 }
 
-/// A promise about one of the contestants: how long it may take, where the first takes 1.
+/// A promise about one of the contestants: its time limit, as a multiple of the first's time.
 struct Bar {
     who: &'static str,
     must: f64,

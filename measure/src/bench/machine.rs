@@ -1,4 +1,4 @@
-//! What the numbers were measured on, in words that say nothing of whose machine it is.
+//! Machine that the numbers were measured on, in words that do not name its owner.
 
 use std::fmt;
 use std::fs::{read_link, read_to_string};
@@ -82,7 +82,7 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// The first line of what a program says about itself.
+/// First line of a program's version.
 fn version(program: &str) -> Option<String> {
     let output = Command::new(program).arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -107,7 +107,7 @@ pub(super) fn file_system(directory: &Path) -> Result<String, Failure> {
     })
 }
 
-/// Whether the mounted ext4 has a journal, if the kernel tells.
+/// Returns true if the mounted ext4 has a journal, or `None` if the kernel does not report it.
 fn has_journal(device: u64) -> Option<bool> {
     let link = read_link(format!("/sys/dev/block/{}:{}", major(device), minor(device))).ok()?;
     let name = link.file_name()?.to_str()?;
@@ -115,7 +115,7 @@ fn has_journal(device: u64) -> Option<bool> {
     Some(task.trim() != "<none>")
 }
 
-/// Whether nothing there ever reaches a disk, so that syncs are free.
+/// Returns true if nothing there ever reaches a disk, so that syncs are free.
 pub(super) fn is_in_memory(directory: &Path) -> bool {
     file_system(directory).is_ok_and(|name| name == TMPFS)
 }

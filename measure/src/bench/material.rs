@@ -1,4 +1,4 @@
-//! What is worked on: trees of text files, and a new change for each round.
+//! Material of the benchmarks: trees of text files, and a new change for each round.
 
 use std::fmt::Write as _;
 use std::fs::{create_dir_all, read, write};
@@ -12,9 +12,9 @@ use super::measurement::{ONE_DIRECTORY_CHANGED, Work};
 const FILES_IN_A_DIRECTORY: usize = 100;
 /// About 40 bytes each, so a file has about 11 KB.
 const LINES: usize = 290;
-/// The same for about a megabyte.
+/// Lines of about a megabyte.
 const LINES_OF_A_MEGABYTE: usize = 26_000;
-/// The same for about 50 MB.
+/// Lines of about 50 MB.
 const LINES_OF_THE_LARGE: usize = 1_300_000;
 /// Unchanged lines that a hunk shows before and after the changed one.
 const CONTEXT: usize = 3;
@@ -40,7 +40,7 @@ struct File {
 pub(super) struct Change<'a> {
     pub(super) change_set: ChangeSet,
     pub(super) operations: Vec<Operation>,
-    /// What takes them back.
+    /// Operations that undo it.
     pub(super) inverse: Vec<Operation>,
     /// A unified diff, as git writes it.
     pub(super) diff: String,
@@ -54,7 +54,7 @@ struct Sample<'a> {
     after: Vec<u8>,
 }
 
-/// What a sample should be.
+/// Expected state of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expected {
     Before,
@@ -71,7 +71,7 @@ impl Stock {
         Self { files: (0..count).map(file).collect() }
     }
 
-    /// So many files of about a megabyte.
+    /// Makes so many files of about a megabyte.
     pub(super) fn of_megabytes(count: usize) -> Self {
         let file = |file: usize| File {
             path: format!("file-{file:03}.txt"),
@@ -139,8 +139,7 @@ impl Stock {
 }
 
 impl Change<'_> {
-    /// Looks whether some of the files below `directory` are as they should be, so that nobody
-    /// wins by doing nothing.
+    /// Checks some of the files below `directory`, so that no contestant wins by doing nothing.
     pub(super) fn check(&self, directory: &Path, expected: Expected) -> Result<(), Failure> {
         for Sample { path, before, after } in &self.samples {
             let wanted = match expected {
@@ -161,7 +160,7 @@ impl Change<'_> {
     }
 }
 
-/// Where a file is changed.
+/// Positions of the changes in a file.
 #[derive(Debug, Clone, Copy)]
 enum Hunks {
     OneOrTwo,
@@ -276,7 +275,7 @@ fn lines(content: &[u8]) -> impl Iterator<Item = &[u8]> {
     content.split_inclusive(|&byte| byte == b'\n')
 }
 
-/// The same text for the same file, wherever and whenever it is made.
+/// Text of a file, equal wherever and whenever it is made.
 fn text(file: usize, lines: usize) -> Vec<u8> {
     let mut random = u64::try_from(file).unwrap_or_default();
     let mut text = String::new();

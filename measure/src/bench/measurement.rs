@@ -1,4 +1,4 @@
-//! What is measured, and what came out.
+//! Measured works, and their results.
 
 use std::fmt;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub(super) struct Times {
     pub(super) back_to_back: Option<Duration>,
 }
 
-/// Where it was measured.
+/// Place of the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlaceName {
     /// The machine's own file system.
@@ -45,7 +45,7 @@ impl PlaceName {
     }
 }
 
-/// What is changed in what.
+/// Changed files, and their surroundings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
     /// Files all over a workspace.
@@ -56,7 +56,7 @@ pub(super) enum Work {
     LargeFile,
 }
 
-/// How many files a work in one directory changes.
+/// Number of files that a work in one directory changes.
 pub(super) const ONE_DIRECTORY_CHANGED: usize = 10;
 
 impl Work {
@@ -84,7 +84,7 @@ impl fmt::Display for Work {
     }
 }
 
-/// Who does the work.
+/// Contestant that does the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Who {
     Library,
@@ -124,7 +124,7 @@ impl Who {
     }
 }
 
-/// What is worth saying about several times.
+/// Summary of several times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Summary {
     pub(super) rounds: usize,

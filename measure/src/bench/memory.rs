@@ -1,4 +1,4 @@
-//! How much memory a run takes, by the size of the change.
+//! Memory of a run, by the size of the change.
 
 use std::fs::{File, write};
 use std::io::Write;
@@ -15,10 +15,10 @@ use super::place::Grounds;
 
 /// Free space for the file of 1 GB and its images, in bytes.
 const FREE_BYTES_FOR_A_LARGE_FILE: u64 = 8 << 30;
-/// How often the file of 50 MB stands in the one of 1 GB.
+/// Number of copies of the file of 50 MB in the one of 1 GB.
 const COPIES: usize = 20;
 
-/// What one work took.
+/// Memory of one work.
 pub(super) struct Peak {
     pub(super) work: &'static str,
     pub(super) result: Result<Footprint, String>,
@@ -52,7 +52,7 @@ pub(super) fn measure(grounds: &Grounds, directory: &Path, home: &Path) -> Vec<P
     ]
 }
 
-/// Writes a file of 1 GB; gives a change to one line in its middle.
+/// Writes a file of 1 GB; returns a change to one line in its middle.
 fn put_large(workspace: &Path) -> Result<ChangeSet, Failure> {
     const PATH: &str = "large.txt";
     let stock = Stock::of_one_large_file();

@@ -1,18 +1,19 @@
-//! What `cargo xtask bench` was asked to do.
+//! Options of `cargo xtask bench`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// Speed and memory beside what else there is; writes docs/benchmarks.md, or the page of its subject
+/// Measure speed and memory beside alternatives; writes docs/benchmarks.md, or the page of its
+/// subject
 ///
-/// A run with neither --quick nor --only writes its page. As root it also measures changes on ext4 with
-/// a journal and on xfs, loop-mounted from files that are removed at the end, and the sandbox as an
-/// ordinary user.
+/// A run with neither --quick nor --only writes its page. As root it also measures changes on ext4
+/// with a journal and on xfs, loop-mounted from files that are removed at the end, and the sandbox
+/// as an ordinary user.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// What is measured
+    /// Subject of the measurement
     #[arg(value_enum, default_value_t = Subject::Changes)]
     pub(super) subject: Subject,
     /// Few rounds, on the machine's own file system alone
@@ -21,14 +22,14 @@ pub(crate) struct Options {
     /// Exactly N rounds of each work, instead of as many as the time allows
     #[arg(long, value_name = "N")]
     pub(super) rounds: Option<NonZeroUsize>,
-    /// Only works whose name contains PATTERN, such as `own/10-of-10000`, `ext4/`, `/50-mb`, `/size`,
-    /// `syscalls`, `memory`; of the sandbox `start`, `view`, `build`, `exec`,
-    /// `action`; of tasks `ten`, `hundred`, `edit`, `lint`, `memory`; of file `small`, `again`,
-    /// `lease`, `copy`, `memory`; of agent `dispatch`, `replay`, `process`; of hooks `event`, `turn`, `mcp`; of the ledger `append`,
-    /// `clients`, `length`, `pages`, `verify`, `log`, `syncs`, `slowest`
+    /// Only works whose name contains PATTERN, such as `own/10-of-10000`, `ext4/`, `/50-mb`,
+    /// `/size`, `syscalls`, `memory`; of the sandbox `start`, `view`, `build`, `exec`, `action`; of
+    /// tasks `ten`, `hundred`, `edit`, `lint`, `memory`; of file `small`, `again`, `lease`, `copy`,
+    /// `memory`; of agent `dispatch`, `replay`, `process`; of hooks `event`, `turn`, `mcp`; of the
+    /// ledger `append`, `clients`, `length`, `pages`, `verify`, `log`, `syncs`, `slowest`
     #[arg(long, value_name = "PATTERN")]
     pub(super) only: Option<String>,
-    /// For how long 64 clients of the ledger append
+    /// Time in which 64 clients of the ledger append
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub(super) seconds: u64,
 }
@@ -39,7 +40,7 @@ pub(super) enum Subject {
     Changes,
     /// Appending to a ledger, beside the same without a Merkle tree; verifying it
     Ledger,
-    /// What a decision takes, beside hashing the same content
+    /// Deciding about a change, beside hashing the same content
     Gates,
     /// Running a command confined, beside running it plainly and in bubblewrap
     Sandbox,
@@ -54,7 +55,7 @@ pub(super) enum Subject {
     Hooks,
 }
 
-/// The work of a process that starts `true` in many ways, and tells how long each took.
+/// The work of a process that starts `true` in many ways, and reports the time of each.
 #[derive(Args)]
 pub(crate) struct Starter {
     pub(super) rounds: NonZeroUsize,
@@ -63,9 +64,9 @@ pub(crate) struct Starter {
 /// The work of a process that appends to a ledger, and is watched while it does.
 #[derive(Args)]
 pub(crate) struct Appender {
-    /// Where the ledger lies; it is there already.
+    /// Existing directory of the ledger.
     pub(super) directory: PathBuf,
-    /// How often it appends.
+    /// Number of appends.
     pub(super) appends: u64,
     /// The number of its first run.
     pub(super) first: u64,

@@ -1,4 +1,4 @@
-//! Where it is measured: the machine's own file system, and file systems mounted from files.
+//! Places of a measurement: the machine's own file system, and file systems mounted from files.
 
 use std::fs::{File, canonicalize, create_dir};
 use std::os::unix::process::CommandExt;
@@ -12,7 +12,7 @@ use super::{Failure, machine};
 
 /// Free space without which a run is not begun, in bytes.
 const FREE_BYTES_MIN: u64 = 10 << 30;
-/// The size of an image; it is sparse, so only what is written takes space.
+/// Size of an image; it is sparse, so only written blocks take space.
 const IMAGE_BYTES: u64 = 8 << 30;
 
 /// Everything a run leaves on the disk, below one directory.
@@ -25,7 +25,7 @@ pub(super) struct Grounds {
 pub(super) struct Place {
     pub(super) name: PlaceName,
     pub(super) directory: PathBuf,
-    /// What it is on, for readers.
+    /// File system of the place, for readers.
     pub(super) file_system: String,
     mounted: Option<Mounted>,
 }
@@ -85,7 +85,7 @@ impl Grounds {
                 let file_system = machine::file_system(&directory)?;
                 return Ok(Place { name, directory, file_system, mounted: None });
             }
-            // At once, or the kernel would go on with it while we measure.
+            // At once, or the kernel would continue with it while we measure.
             PlaceName::Ext4 => {
                 ["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"].as_slice()
             }
@@ -107,8 +107,8 @@ impl Grounds {
 }
 
 impl Place {
-    /// Takes the mount away and frees its space; the machine's own file system keeps what is
-    /// there to the end, because deleting many files can make creating new ones slow.
+    /// Removes the mount and frees its space. The machine's own file system keeps its files to the
+    /// end, because deleting many files can make creating new ones slow.
     pub(super) fn close(self) -> Result<(), Failure> {
         if let Some(Mounted { image }) = self.mounted {
             system(Command::new("umount").arg(&self.directory))?;
@@ -135,8 +135,8 @@ fn system(command: &mut Command) -> Result<(), Failure> {
     Err(format!("`{program}` failed ({}): {said}", output.status).into())
 }
 
-/// A process that waits for the end of ours, whatever brings it about, and then unmounts and
-/// removes what we made. It outlives Ctrl-C and a kill of ours, which no destructor would.
+/// A process that waits for the end of ours, whatever its cause, and then unmounts and removes what
+/// we made. It outlives Ctrl-C and a kill of ours, which no destructor would.
 struct Caretaker {
     process: Child,
 }

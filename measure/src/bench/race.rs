@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Failure;
 
-/// Someone who does a work, and tells how long it took.
+/// Contestant that does a work, and returns its time.
 pub(super) struct Contestant<'a> {
     pub(super) name: &'static str,
     pub(super) run: Box<dyn FnMut() -> Result<Duration, Failure> + 'a>,
@@ -21,11 +21,11 @@ impl<'a> Contestant<'a> {
     }
 }
 
-/// What came out for one contestant.
+/// Result of one contestant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Finish {
     pub(super) who: String,
-    /// All times in order, shortest first; or why there are none.
+    /// All times in order, shortest first; or the reason why they are missing.
     pub(super) times: Result<Vec<Duration>, String>,
 }
 
@@ -42,8 +42,9 @@ impl Finish {
     }
 }
 
-/// One round more than is counted warms up. Every other round goes backwards, so that nobody always
-/// meets what the same one has left behind. Who fails is out.
+/// Lets the contestants take turns. One round more than is counted warms up. Every other round goes
+/// backwards, so that the predecessor of a contestant is not always the same. A contestant that
+/// fails is out.
 pub(super) fn race(mut contestants: Vec<Contestant<'_>>, rounds: usize) -> Vec<Finish> {
     let mut clocked: Vec<Result<Vec<Duration>, String>> =
         contestants.iter().map(|_| Ok(Vec::new())).collect();

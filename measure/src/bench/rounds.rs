@@ -11,7 +11,7 @@ use super::contestant::{Contestant, Surroundings};
 use super::material::{Change, Expected, Stock};
 use super::measurement::{Summary, Times, Who, Work};
 
-/// How often a work is done.
+/// Number of rounds of a work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rounds {
     pub(super) least: usize,
@@ -24,11 +24,11 @@ pub(super) struct Rounds {
 pub(super) struct Entrant {
     pub(super) who: Who,
     pub(super) workspace: PathBuf,
-    /// Or why it does not take part any more.
+    /// The contestant, or the reason why it is out.
     pub(super) contestant: Result<Box<dyn Contestant>, String>,
 }
 
-/// What the clock showed for one entrant.
+/// Times of one entrant.
 #[derive(Default)]
 struct Clocked {
     apply: Vec<Duration>,
@@ -36,8 +36,8 @@ struct Clocked {
     back_to_back: Option<Duration>,
 }
 
-/// One after the other, so that all meet the same noise. Each span begins with a synced file
-/// system: nobody pays for what another left to be written back.
+/// Clock of the entrants, one after the other, so that all meet the same noise. Each span begins
+/// with a synced file system: no entrant pays for what another left to be written back.
 pub(super) struct Clock<'a> {
     pub(super) surroundings: &'a Surroundings,
     /// Counts all rounds of a run; each has a change of its own.
@@ -81,7 +81,7 @@ impl Clock<'_> {
     }
 
     /// The mean time of a run when there is no pause between them, neither for others nor for a
-    /// sync: what the median hides (clearing up every so many runs) is in it.
+    /// sync. It has the periodic clearing up, which the median hides.
     fn back_to_back(
         &mut self,
         entrant: &mut Entrant,
@@ -109,7 +109,8 @@ impl Clock<'_> {
     }
 }
 
-/// Who runs back to back, and how often: often enough for actum to clear up several times.
+/// Number of pairs that a contestant runs back to back: often enough for actum to clear up several
+/// times.
 fn pairs_back_to_back(who: Who, work: Work) -> Option<u32> {
     let Work::Spread { changed, files: 10_000 } = work else { return None };
     match (who, changed) {
@@ -134,7 +135,7 @@ fn pairs_back_to_back(who: Who, work: Work) -> Option<u32> {
 }
 
 impl Entrant {
-    /// Applies and takes back, each checked; `None` if it is out or failed just now.
+    /// Applies and undoes, each checked; `None` if it is out or failed just now.
     fn timed(&mut self, change: &Change<'_>) -> Option<(Duration, Duration)> {
         let workspace = self.workspace.clone();
         self.attempt(|contestant| {
@@ -148,7 +149,7 @@ impl Entrant {
         })
     }
 
-    /// The same without check and pause.
+    /// Applies and undoes without check and pause.
     fn timed_without_pause(&mut self, change: &Change<'_>) -> Option<Duration> {
         self.attempt(|contestant| {
             let apply = time(|| contestant.apply(change))?;
@@ -198,7 +199,7 @@ pub(super) fn sync(directory: &Path) -> Result<(), Failure> {
 mod tests {
     use super::*;
 
-    /// Writes what the change says, or fails when told to.
+    /// Writes what the change says, or fails at the call `fails_at`.
     struct Fake {
         workspace: PathBuf,
         stock: Vec<u8>,

@@ -21,7 +21,7 @@ use actum_sandbox::{Ended, Helper, HostReport, Missing, SandboxPolicy, Tier};
 /// Written by a full run.
 const PAGE: &str = "docs/benchmarks-sandbox.md";
 
-/// Everything that came out.
+/// Results of the measurement.
 struct Results {
     machine: Machine,
     /// The size of the program that is the helper, in KiB.
@@ -88,7 +88,7 @@ fn measure(
     Ok(results)
 }
 
-/// Whether a command did what it was to do.
+/// Checks that a command did what it was to do.
 fn succeeded(outcome: &actum_sandbox::Outcome) -> Result<(), Failure> {
     if outcome.ended == Some(Ended::Code(0)) {
         return Ok(());

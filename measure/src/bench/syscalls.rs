@@ -1,4 +1,4 @@
-//! Which system calls a run makes, counted by strace.
+//! System calls of a run, counted by strace.
 
 use std::collections::BTreeMap;
 use std::fs::{read_to_string, write};
@@ -21,13 +21,13 @@ const MORE_FILES: usize = 20;
 pub(super) struct Calls {
     pub(super) syncs: Vec<(&'static str, u64)>,
     pub(super) total: u64,
-    /// How many more each further file takes, the most frequent first.
+    /// Calls for each further file, the most frequent first.
     pub(super) per_file: Vec<(String, f64)>,
 }
 
 pub(super) type Counts = BTreeMap<String, u64>;
 
-/// For the library and the process, or why not.
+/// Counts for the library and the process, or the reason why not.
 pub(super) fn measure(
     directory: &Path,
     programs: &Programs,

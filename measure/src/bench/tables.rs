@@ -15,7 +15,7 @@ pub(super) fn markdown(head: &[String], rows: &[Vec<String>]) -> String {
     line(head) + &line(&rule) + &rows
 }
 
-/// The same with columns of equal width.
+/// Formats the rows with columns of equal width.
 fn columns(rows: &[Vec<String>]) -> String {
     let mut widths: Vec<usize> = Vec::new();
     for row in rows {
@@ -62,7 +62,7 @@ pub(super) fn verdicts_in_terminal(verdicts: &[Verdict]) -> String {
     columns(&verdict_rows(verdicts))
 }
 
-/// Which half of a round a table shows.
+/// Half of a round that a table shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Half {
     Apply,
@@ -153,7 +153,7 @@ pub(super) fn back_to_back(measurements: &[Measurement], places: &[PlaceName]) -
     (!rows.is_empty()).then(|| markdown(&head, &rows))
 }
 
-/// Who did not take part somewhere, and why; each reason once.
+/// Contestants that did not take part somewhere, with each reason once.
 pub(super) fn absences(measurements: &[Measurement]) -> Vec<String> {
     let mut lines = Vec::new();
     for Measurement { place, work, who, result } in measurements {

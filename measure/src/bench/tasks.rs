@@ -1,4 +1,5 @@
-//! `cargo xtask bench tasks`: task plans beside `git`, interleaved in one run; and what of them has a bar of its own.
+//! `cargo xtask bench tasks`: task plans beside `git`, interleaved in one run; and parts of them
+//! with a bar of their own.
 
 mod edit;
 mod memory;
@@ -28,7 +29,7 @@ const PAGE: &str = "docs/benchmarks-tasks.md";
 const FILES: usize = 1000;
 const RUN: &str = "`actum run`";
 
-/// Everything that came out.
+/// Results of the measurement.
 struct Results {
     machine: Machine,
     contests: Vec<Contest>,
@@ -81,7 +82,7 @@ fn measure(options: &Options, program: PathBuf, grounds: &Grounds) -> Result<Res
     Ok(results)
 }
 
-/// Plans that change so many files, and what they are compared with.
+/// Plans that change so many files, and their baseline.
 struct Many {
     changed: usize,
     first: Who,

@@ -1,4 +1,4 @@
-//! What was promised for speed, and whether it is kept.
+//! Promises of speed, and whether they are kept.
 
 use super::format::over;
 use super::measurement::{Measurement, PlaceName, Summary, Who, Work, times};

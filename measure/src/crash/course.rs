@@ -1,4 +1,4 @@
-//! The rounds on one file system: work, lose power, come back, compare.
+//! Rounds on one file system: work, lose power, recover, compare.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use super::running_worker::{Acknowledged, RunningWorker};
 use super::shaker::Shaker;
 use super::{Failure, tree};
 
-/// What came of the rounds of one writer on one file system.
+/// Result of the rounds of one writer on one file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) file_system: FileSystem,
@@ -34,7 +34,7 @@ const ROUNDS_ON_ONE_IMAGE: u64 = 4;
 /// Images that are kept for a closer look.
 const KEPT_MAX: usize = 3;
 
-/// Actum must come through every round.
+/// Runs the rounds of actum, which must come through every one.
 pub(super) fn actum(
     grounds: &Grounds,
     file_system: FileSystem,
@@ -60,7 +60,7 @@ pub(super) fn actum(
             place = Some(here);
             continue;
         }
-        // What is wrong now would be wrong in every round that follows on the same image.
+        // A present violation would repeat in every round that follows on the same image.
         tally.report(&violations, round, &choices, &here.mounted)?;
         here.mounted.close()?;
     }
@@ -70,7 +70,7 @@ pub(super) fn actum(
     Ok(tally)
 }
 
-/// The control must lose something, or losses are not seen.
+/// Runs the rounds of the control, which must lose something, or losses are not seen.
 pub(super) fn control(
     grounds: &Grounds,
     file_system: FileSystem,
@@ -95,7 +95,7 @@ pub(super) fn control(
     Ok(tally)
 }
 
-/// A file system and what is known of the tree on it.
+/// A file system and the known state of the tree on it.
 struct Place<'g> {
     mounted: Mounted<'g>,
     plan: Plan,
@@ -103,7 +103,7 @@ struct Place<'g> {
     acknowledged: Acknowledged,
 }
 
-/// What the seed decides for a round; the instants are its only other choice.
+/// Choices of the seed for a round; the instants are its only other choice.
 #[derive(Debug)]
 struct Choices {
     shaker: Shaker,
@@ -147,7 +147,7 @@ impl<'g> Place<'g> {
         Job { writer, shaker, seed: self.seed, root: self.mounted.tree() }
     }
 
-    /// One round; gives what is wrong.
+    /// Runs one round; returns what is wrong.
     fn round(
         &mut self,
         choices: &Choices,

@@ -19,10 +19,10 @@ pub(super) enum FileSystem {
     Xfs,
 }
 
-/// What reaches the disk at the instant of the cut.
+/// Data that reaches the disk at the instant of the cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// What is there already.
+    /// Data that is on the disk already.
     Nothing,
     /// The log of the file system as well, but no data.
     Log,
@@ -30,8 +30,8 @@ pub(super) enum Cut {
     Everything,
 }
 
-/// Whether a file system may write once more when it is taken away after the cut; ext4 without a
-/// journal writes its metadata then.
+/// Permission of a file system to write once more when it is unmounted after the cut; ext4 without
+/// a journal writes its metadata then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unmount {
     Allowed,
@@ -56,7 +56,7 @@ pub(super) struct Mounted<'g> {
 const FREE_BYTES_MIN: u64 = 2 << 30;
 /// The size of an image; it is sparse. xfs makes none below 300 MiB.
 const IMAGE_BYTES: u64 = 512 << 20;
-/// Where it costs least to write.
+/// Directory in which writing costs least.
 const IN_MEMORY: &str = "/dev/shm";
 
 impl FileSystem {
@@ -70,7 +70,7 @@ impl FileSystem {
     }
 
     fn make(self) -> &'static [&'static str] {
-        // At once, or the kernel would go on with it while we write.
+        // At once, or the kernel would continue with it while we write.
         const EAGER: &str = "lazy_itable_init=0,lazy_journal_init=0";
         match self {
             Self::Ext4 => &["mkfs.ext4", "-q", "-F", "-E", EAGER],
@@ -83,8 +83,8 @@ impl FileSystem {
 }
 
 impl Cut {
-    /// The orders for xfs_io(8), which makes the ioctl on ext4 as well. Frozen and shut down is
-    /// what the ioctl does by default, which xfs_io does not offer.
+    /// The orders for xfs_io(8), which makes the ioctl on ext4 as well. The ioctl by default
+    /// freezes and shuts down, which xfs_io does not offer.
     fn orders(self) -> &'static [&'static str] {
         match self {
             Self::Nothing => &["-c", "shutdown"],
@@ -184,13 +184,13 @@ impl Mounted<'_> {
         self.mount()
     }
 
-    /// Cuts the power: from now on nothing is written any more.
+    /// Cuts the power: from now on nothing is written.
     pub(super) fn cut(&self, cut: Cut) -> Result<(), Failure> {
         let mut xfs_io = Command::new("xfs_io");
         system(xfs_io.arg("-x").args(cut.orders()).arg(self.grounds.mount_point()), &[0])
     }
 
-    /// Starts the machine again: the file system is checked where it must be, and mounted.
+    /// Starts the machine again: the file system is checked if it must be, and mounted.
     pub(super) fn restart(&self, unmount: Unmount) -> Result<(), Failure> {
         let (image, after_cut) = (self.grounds.image(), self.grounds.image_after_cut());
         match unmount {
@@ -214,7 +214,7 @@ impl Mounted<'_> {
         self.mount()
     }
 
-    /// Keeps the image of the last cut for a closer look; gives its path.
+    /// Keeps the image of the last cut for a closer look; returns its path.
     pub(super) fn keep_image(&self, name: &str) -> Result<PathBuf, Failure> {
         let kept = self
             .grounds
@@ -241,8 +241,9 @@ fn free_bytes(directory: &Path) -> u64 {
     statvfs(directory).map_or(0, |stat| stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
-/// Without a number for each mount (STATX_MNT_ID_UNIQUE, Linux 6.8) actum takes a file system
-/// that was mounted again in one boot for one that was never away, and what we do for a kill.
+/// Checks that the kernel has a number for each mount (STATX_MNT_ID_UNIQUE, Linux 6.8). Without it
+/// actum takes a file system that was mounted again in one boot for one that was never away, and
+/// what we do for a kill.
 fn mounts_can_be_told_apart(directory: &Path) -> Result<(), Failure> {
     let unique = StatxFlags::from_bits_retain(0x4000);
     match statx(CWD, directory, AtFlags::empty(), unique) {
@@ -277,8 +278,8 @@ fn system(command: &mut Command, success: &[i32]) -> Result<(), Failure> {
     Err(format!("`{program}` failed ({}): {said}", output.status).into())
 }
 
-/// A process that waits for the end of ours, whatever brings it about, and then unmounts and
-/// removes what we made. It outlives Ctrl-C and a kill of ours, which no destructor would.
+/// A process that waits for the end of ours, whatever its cause, and then unmounts and removes what
+/// we made. It outlives Ctrl-C and a kill of ours, which no destructor would.
 struct Caretaker {
     process: Child,
 }

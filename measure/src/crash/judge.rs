@@ -1,4 +1,4 @@
-//! What is looked at after a power cut.
+//! Checks after a power cut.
 
 use std::path::Path;
 
@@ -21,10 +21,10 @@ pub(super) enum Found {
     Mixed,
 }
 
-/// How many of the newest runs of the log are read.
+/// Number of the newest runs of the log that are read.
 const RUNS_READ: usize = 20;
 
-/// Looks at the tree as it is.
+/// Checks the tree as it is.
 pub(super) fn look(
     root: &Path,
     plan: &mut Plan,
@@ -40,8 +40,8 @@ pub(super) fn look(
     })
 }
 
-/// Opens the workspace, which recovers it, and holds it against the plan. Gives the step at which
-/// it is, or what is wrong.
+/// Opens the workspace, which recovers it, and compares it with the plan. Returns its present step,
+/// or what is wrong.
 pub(super) fn judge(
     root: &Path,
     plan: &mut Plan,
@@ -100,7 +100,7 @@ fn log_is_whole(root: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Takes back the last step, and that again.
+/// Undoes the last step, and then the undo.
 fn undo_works(root: &Path, plan: &mut Plan, step: usize) -> Result<(), Failure> {
     let mut workspace = Workspace::open(root)?;
     let last = last_run(root)?.ok_or("the log knows no committed run")?;

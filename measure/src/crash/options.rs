@@ -1,4 +1,4 @@
-//! What `cargo xtask crash` was asked to do.
+//! Options of `cargo xtask crash`.
 
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -8,15 +8,15 @@ use clap::{Args, ValueEnum};
 use super::grounds::FileSystem;
 use super::shaker::Shaker;
 
-/// Real power cuts on ext4 with and without a journal and xfs, as root
+/// Cut the power on ext4 with and without a journal and xfs, as root
 ///
-/// File systems are mounted from files, shut down while actum writes (the ioctl FS_IOC_SHUTDOWN, which
-/// drops what is not on the disk yet), mounted again and compared. The same is done to a writer that
-/// syncs nothing, whose losses show that losses are seen. After a violation the image stays for a
-/// closer look.
+/// File systems are mounted from files, shut down while actum writes, mounted again and compared.
+/// The shutdown is the ioctl FS_IOC_SHUTDOWN, which drops what is not on the disk yet. The same is
+/// done to a writer that syncs nothing, whose losses show that losses are seen. After a violation
+/// the image stays for a closer look.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// How often each file system loses power
+    /// Number of times that each file system loses power
     #[arg(long, value_name = "N", default_value = "10")]
     pub(super) rounds: NonZeroU64,
     /// This file system alone
@@ -36,7 +36,7 @@ pub(crate) struct Job {
     pub(super) root: PathBuf,
 }
 
-/// Who writes.
+/// Program that writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Writer {
     Actum,

@@ -25,11 +25,11 @@ pub(super) struct Leaf {
 /// Mode of a symbolic link.
 pub(super) const LINK: u32 = 0o120_000;
 
-/// What leads from one version to the next.
+/// Step from one version to the next.
 #[derive(Debug)]
 pub(super) enum Work {
     Apply(Vec<Operation>),
-    /// Takes back the step before.
+    /// Undoes the step before.
     Undo,
 }
 
@@ -39,7 +39,8 @@ pub(super) struct Plan {
     versions: Vec<Version>,
 }
 
-/// Says which version a tree is, so that no two versions are the same unless one was undone.
+/// File that names the version of a tree, so that no two versions are the same unless one was
+/// undone.
 const STAMP: &str = "version.txt";
 const FILES_MIN: usize = 20;
 const FILES_MAX: usize = 40;
@@ -71,7 +72,7 @@ impl Plan {
         Ok(&self.versions[step])
     }
 
-    /// What step number `step` does, counted from 1.
+    /// Returns the work of step number `step`, counted from 1.
     pub(super) fn work(&mut self, step: usize) -> Result<Work, Failure> {
         self.version(step - 1)?;
         Ok(self.step(step)?.0)
@@ -219,7 +220,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Replaces one line; an empty file is left as it is.
+    /// Replaces one line; an empty file is not changed.
     fn patch(&mut self, random: &mut Random, path: &str) -> Result<(), Failure> {
         let Leaf { content, mode } = self.files[path].clone();
         let mut lines: Vec<&[u8]> = content.split_inclusive(|&byte| byte == b'\n').collect();

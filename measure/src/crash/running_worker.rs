@@ -1,4 +1,4 @@
-//! A worker as its starter sees it: what it has said, and when.
+//! A worker from the view of its starter: its messages, and their times.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -18,8 +18,7 @@ pub(super) struct RunningWorker {
     heard: Receiver<(Instant, Word)>,
 }
 
-/// Which steps are certain: the last that was acknowledged, and so the two at one of which the
-/// tree must be.
+/// Last acknowledged step: the tree must be at this step or the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Acknowledged(pub(super) usize);
 
@@ -37,7 +36,7 @@ impl RunningWorker {
             .current_dir(Path::new("/"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            // After the cut it complains of every call, and before it says so to us.
+            // After the cut it complains about every call. Earlier errors come on standard output.
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| format!("starting the worker: {error}"))?;
@@ -46,7 +45,7 @@ impl RunningWorker {
         let reader = std::thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
                 if let Some(word) = Word::parse(&line) {
-                    // Nobody hears it only when all has failed.
+                    // The receiver is gone only when all has failed.
                     drop(say.send((Instant::now(), word)));
                 }
             }
@@ -54,8 +53,8 @@ impl RunningWorker {
         Ok(Self { process, reader, heard })
     }
 
-    /// Kills the worker and takes in what it has said. What it complained of before `blameless` is
-    /// its own doing.
+    /// Kills the worker and reads its last messages. Its complaints before `blameless` are its own
+    /// doing.
     pub(super) fn end(
         mut self,
         acknowledged: &mut Acknowledged,
@@ -81,7 +80,7 @@ impl RunningWorker {
                 }
             }
         }
-        // Death by our kill has no exit code; a panic has one and says nothing to us.
+        // Death by our kill has no exit code; a panic has one and sends no message.
         if ended.code().is_some() && !has_complained {
             violations.push(format!("the worker ended by itself ({ended})"));
         }

@@ -11,7 +11,7 @@ use super::random::Random;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Shaker {
-    /// Nothing is written but by the writer and by the kernel's own choice.
+    /// Only the writer and the kernel write.
     Still,
     /// The whole file system: syncfs(2), what sync(2) does to each.
     Everything,
@@ -51,7 +51,7 @@ fn shake(shaker: Shaker, root: &Path, random: &mut Random) -> Result<(), Failure
     Ok(())
 }
 
-/// Something below `root`, or `root` itself.
+/// Picks an entry below `root`, or `root` itself.
 fn anything(root: &Path, random: &mut Random) -> Result<PathBuf, Failure> {
     let mut at = root.to_owned();
     loop {

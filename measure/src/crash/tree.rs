@@ -13,7 +13,7 @@ use actum_workspace::STATE_DIRECTORY;
 use super::Failure;
 use super::plan::{LINK, Leaf, Version, directories};
 
-/// How many differences a report shows.
+/// Number of differences that a report shows.
 const SHOWN_MAX: usize = 6;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) enum Node {
     Other,
 }
 
-/// Everything below a directory but actum's own state.
+/// Everything below a directory except actum's own state.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Tree {
     nodes: BTreeMap<String, Node>,
@@ -49,7 +49,7 @@ impl Tree {
             && self.differences(version).is_empty()
     }
 
-    /// What is not as in `version`, in words.
+    /// Differences from `version`, in words.
     pub(super) fn differences(&self, version: &Version) -> Vec<String> {
         let mut wanted: BTreeMap<&str, Node> = version
             .iter()
@@ -105,7 +105,7 @@ pub(super) fn write(root: &Path, version: &Version) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes a file or a symbolic link where nothing is.
+/// Makes a file or a symbolic link at a free path.
 pub(super) fn write_leaf(path: &Path, leaf: &Leaf) -> io::Result<()> {
     if leaf.mode == LINK {
         return symlink(OsStr::from_bytes(&leaf.content), path);

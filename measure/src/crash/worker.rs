@@ -1,5 +1,5 @@
-//! The process that loses its power: takes one step of the plan after the other and says on
-//! standard output which are done.
+//! Process that loses its power: takes one step of the plan after the other and prints finished
+//! steps on standard output.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -14,7 +14,7 @@ use super::random::Random;
 use super::tree::{Tree, write_leaf};
 use super::{Failure, shaker};
 
-/// What a worker says: that it stands at a step, has done one, or cannot go on.
+/// Message of a worker: that it is at a step, has done one, or cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Word {
     At(usize),
@@ -77,7 +77,8 @@ fn with_actum(job: &Job) -> Result<(), Failure> {
     }
 }
 
-/// The control: what many programs do, each file whole or not at all, and no file synced.
+/// Writes as the control does, and as many programs do: each file whole or not at all, and no file
+/// synced.
 fn write_plain(job: &Job) -> Result<(), Failure> {
     let mut plan = Plan::new(job.seed);
     say(&Word::At(0))?;
@@ -119,7 +120,7 @@ fn label(step: usize) -> String {
     format!("step {step}")
 }
 
-/// The last step that the log knows as committed; 0 when there is none.
+/// The last step that the log knows as committed; 0 without one.
 pub(super) fn last_step(root: &Path) -> Result<usize, Failure> {
     let view = View::open(root)?;
     for run in view.runs()?.iter().rev().filter(|run| run.outcome == Outcome::Committed) {

@@ -11,7 +11,7 @@ use super::overlay::{Change, List, OfLanguage, Overlay};
 /// Row of a locale that has no words of its own.
 const ROOT: (&str, &str) = ("yes:y", "no:n");
 
-/// Why the overlay does not fit the extract.
+/// Reason why the overlay does not fit the extract.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum DeriveError {
     #[error(transparent)]
@@ -60,7 +60,7 @@ pub(super) fn derive(extract: &Extract, overlay: &Overlay) -> Result<Derived, De
     Ok(Derived { version, aliases, region_scripts, banned, languages })
 }
 
-/// Words of one language, or `None` where neither CLDR nor the overlay has usable ones.
+/// Words of one language, or `None` if neither CLDR nor the overlay has usable ones.
 fn words(
     extract: &Extract,
     text: &str,
@@ -138,7 +138,8 @@ fn is_abbreviation(form: &str, all: &[String]) -> bool {
     form.chars().count() == 1 || all.iter().any(is_start)
 }
 
-/// The form begins with a sign that stands for a word or a syllable: Han, Yi or Hangul.
+/// Returns true if the form begins with a sign that represents a word or a syllable: Han, Yi or
+/// Hangul.
 fn is_word_sign(form: &str) -> bool {
     form.starts_with(|character| {
         matches!(

@@ -1,4 +1,4 @@
-//! Extract of CLDR: answers of all locales, and what says which language, script and quality they have.
+//! Extract of CLDR: answers of all locales, with the language, script and quality of each.
 
 use std::collections::BTreeMap;
 
@@ -17,9 +17,9 @@ pub(super) struct Extract {
     pub(super) aliases: BTreeMap<String, String>,
     /// Usual script of each language.
     pub(super) scripts: BTreeMap<String, String>,
-    /// Languages with a region where another script is usual: `zh-TW` and `Hant`.
+    /// Regions of a language in which another script is usual: `zh-TW` and `Hant`.
     pub(super) region_scripts: BTreeMap<String, String>,
-    /// Coverage of each language, and of each language in a script, where CLDR reaches one.
+    /// Coverage of each language, and of each language in a script, if CLDR reaches one.
     pub(super) levels: BTreeMap<String, Level>,
     /// `yesstr` and `nostr` of each locale, inherited values included.
     pub(super) posix: BTreeMap<String, (String, String)>,
@@ -34,7 +34,7 @@ pub(super) enum Level {
     Modern,
 }
 
-/// Why an extract cannot be used.
+/// Reason why an extract cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ExtractError {
     #[error(transparent)]

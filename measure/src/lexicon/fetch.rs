@@ -30,7 +30,8 @@ const CORE: Pinned = Pinned {
     sha256: "5310e0c7a06c1feb83dc8e54c8584bbe0b9c2ea8320172a18d541986b124585d",
 };
 
-/// Reasons of CLDR for which a language subtag is replaced. What it calls overlong or bibliographic is no tag of BCP 47.
+/// Reasons of CLDR for which a language subtag is replaced. A subtag that it calls overlong or
+/// bibliographic is no tag of BCP 47.
 const ALIAS_REASONS: &[&str] = &["deprecated", "legacy", "macrolanguage"];
 
 /// Downloads both packages, and writes extract and licence.

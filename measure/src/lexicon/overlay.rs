@@ -1,4 +1,4 @@
-//! Reviewed overlay: changes to what CLDR says, each with its reason.
+//! Reviewed overlay: changes to the data of CLDR, each with its reason.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ pub(super) enum List {
     Banned,
 }
 
-/// Why an overlay cannot be used.
+/// Reason why an overlay cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum OverlayError {
     #[error(transparent)]
@@ -107,7 +107,7 @@ impl Overlay {
 }
 
 impl OfLanguage {
-    /// It changes nothing, or a change has no reason.
+    /// Returns true if it changes nothing, or if a change has no reason.
     fn is_idle(&self) -> bool {
         let Self { omit, source, separator, changes } = self;
         let reasons: Vec<&str> = [

@@ -1,4 +1,4 @@
-//! Which packages are taken, and between which of their versions.
+//! Packages, and the pairs of versions between which they change.
 
 use std::fmt;
 
@@ -11,14 +11,14 @@ pub(super) struct Pair {
     pub(super) new: &'static str,
 }
 
-/// Who publishes it, and so how it is downloaded.
+/// Publisher, and so the way of the download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Crate,
     Npm,
 }
 
-/// Chosen for what they have in them; a full run fails when a kind of file is missing.
+/// Pairs, chosen for their content; a full run fails when a kind of file is missing.
 pub(super) const PAIRS: &[Pair] = &[
     // Rewrites, with files moved about.
     krate("clap", "2.33.0", "4.0.0"),
@@ -56,7 +56,7 @@ pub(super) const PAIRS: &[Pair] = &[
     npm("lodash", "3.10.1", "4.17.21"),
     npm("rxjs", "6.6.7", "7.0.0"),
     npm("webpack", "4.46.0", "5.0.0"),
-    // With all that it depends on.
+    // With all its dependencies.
     npm("npm", "8.0.0", "8.19.0"),
     // Generated, and large: bundles, source maps, one line of many kilobytes.
     npm("bootstrap", "4.6.0", "5.0.0"),
@@ -93,7 +93,7 @@ const fn npm(name: &'static str, old: &'static str, new: &'static str) -> Pair {
 }
 
 impl Kind {
-    /// As a directory of the cache is called.
+    /// Name of a directory of the cache.
     pub(super) fn slug(self) -> &'static str {
         match self {
             Self::Crate => "crate",

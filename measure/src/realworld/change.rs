@@ -1,11 +1,11 @@
-//! What happens to each path between two trees, and what it is made of.
+//! Changes of each path between two trees.
 
 use super::tree::{Leaf, Tree};
 
-/// How far git looks for a NUL, which makes a file a binary one.
+/// Number of bytes in which git looks for a NUL, which makes a file a binary one.
 const LOOKED_AT_MAX: usize = 8000;
 
-/// What happens to one path.
+/// Change of one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) path: Vec<u8>,
@@ -45,7 +45,7 @@ impl Change {
         Some(TextChange { path, kind })
     }
 
-    /// Whether bytes of a binary file come or go, as git understands it.
+    /// Returns true if bytes of a binary file come or go, as git understands it.
     pub(super) fn is_binary(&self) -> bool {
         match &self.kind {
             Kind::Added { new: leaf } | Kind::Deleted { old: leaf } => is_binary(&leaf.content),

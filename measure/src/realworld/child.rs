@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// How many lines of what a program complains of an error shows.
+/// Number of lines of a program's complaint that an error shows.
 const SHOWN_LINES_MAX: usize = 4;
 
-/// Why a program gave nothing.
+/// Reason why a program gave nothing.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ChildError {
     #[error("starting `{program}`: {source}")]
@@ -25,14 +25,14 @@ pub(crate) enum ChildError {
     Failed { program: String, status: ExitStatus, said: String },
 }
 
-/// Which of its outputs.
+/// Bytes of one of its outputs.
 enum Output {
     Data(Vec<u8>),
     Talk(Vec<u8>),
 }
 
-/// What the program writes to its output. It and all that it started are killed when the time is
-/// over. The caller sets its input.
+/// Returns the output of the program. It and all that it started are killed when the time is over.
+/// The caller sets its input.
 pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<Vec<u8>, ChildError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let begun = Instant::now();
@@ -47,7 +47,7 @@ pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<Vec<u8>, Chi
     read(child.stderr.take(), sender, Output::Talk);
     let (mut data, mut talk) = (Vec::new(), Vec::new());
     loop {
-        // Both have been read to their ends once nobody sends any more.
+        // Both have been read to their ends once no sender is left.
         match receiver.recv_timeout(limit.saturating_sub(begun.elapsed())) {
             Ok(Output::Data(bytes)) => data = bytes,
             Ok(Output::Talk(bytes)) => talk = bytes,
@@ -78,8 +78,8 @@ fn read(
     let Some(mut pipe) = pipe else { return };
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // A pipe that breaks ends early, and the program's status says why; nobody may be waiting
-        // any more.
+        // A pipe that breaks ends early, and the program's status says why; the receiver may be
+        // gone.
         let _read = pipe.read_to_end(&mut bytes);
         let _sent = sender.send(output(bytes));
     });

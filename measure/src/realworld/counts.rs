@@ -1,20 +1,20 @@
-//! What there is in a change.
+//! Counts of the files in a change.
 
 use super::change::{Change, Kind, text};
 use super::format::Material;
 use super::tree::Leaf;
 
-/// From how many bytes on a file is large.
+/// Size from which on a file is large, in bytes.
 const LARGE_BYTES_MIN: usize = 1 << 20;
 
-/// How many files of each kind a change has.
+/// Number of files of each kind in a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Counts {
     /// A file that moves is only among those that are renamed.
     pub(super) added: usize,
     pub(super) deleted: usize,
     pub(super) renamed: usize,
-    /// These are among those that are added.
+    /// Copies, which also count as added.
     pub(super) copied: usize,
     pub(super) modified: usize,
     /// Files that gain or lose the executable bit.

@@ -15,16 +15,16 @@ use super::options::Network;
 use super::tree::{TakenOut, Tree};
 use crate::cargo;
 
-/// How long one attempt may take.
+/// Time limit of one attempt.
 const TIME_MAX: Duration = Duration::from_secs(180);
-/// How often a download is attempted.
+/// Number of attempts at a download.
 const ATTEMPTS: usize = 3;
-/// How long to wait before the next one.
+/// Pause before the next one.
 const PAUSE: Duration = Duration::from_secs(2);
-/// What cargo leaves in a crate that it has unpacked.
+/// File that cargo leaves in a crate that it has unpacked.
 const CARGO_MARK: &[u8] = b".cargo-ok";
 
-/// What was downloaded, and room for what is being downloaded.
+/// Downloaded packages, and room for those that are being downloaded.
 pub(super) struct Cache {
     directory: PathBuf,
     scratch: PathBuf,
@@ -43,7 +43,7 @@ struct Package {
     manifest_path: PathBuf,
 }
 
-/// Why a package is not there.
+/// Reason why a package is missing.
 #[derive(Debug, thiserror::Error)]
 enum DownloadError {
     #[error("`{package}` was not downloaded before, and `--offline` forbids to do it now")]
@@ -62,7 +62,7 @@ impl Cache {
         Self { directory, scratch, network }
     }
 
-    /// The files of a package, and what was left out of them.
+    /// Returns the files of a package, and those that were left out.
     pub(super) fn get(
         &self,
         kind: Kind,
@@ -79,7 +79,7 @@ impl Cache {
         Ok((tree, taken_out))
     }
 
-    /// Downloads into the scratch directory and moves what is complete to its `place`.
+    /// Downloads into the scratch directory and moves complete packages to their `place`.
     fn fill(&self, place: &Path, kind: Kind, name: &str, version: &str) -> Result<(), Failure> {
         let package = format!("{name} {version}");
         if self.network == Network::Avoid {
@@ -110,8 +110,8 @@ impl Cache {
     }
 }
 
-/// Lets cargo resolve a project that needs this version and nothing else, and copies the crate
-/// from where cargo has unpacked it.
+/// Lets cargo resolve a project that needs this version and nothing else, and copies the crate that
+/// cargo has unpacked.
 fn unpacked_crate(work: &Path, name: &str, version: &str) -> Result<PathBuf, Failure> {
     std::fs::write(work.join("Cargo.toml"), manifest(name, version))?;
     std::fs::write(work.join("lib.rs"), "")?;
@@ -120,7 +120,7 @@ fn unpacked_crate(work: &Path, name: &str, version: &str) -> Result<PathBuf, Fai
         TIME_MAX,
     )?;
     let metadata: Metadata = serde_json::from_slice(&metadata)?;
-    // Another version of it may be among what it needs.
+    // Another version of it may be among its dependencies.
     let found = metadata.packages.iter().filter(|package| package.name == name);
     let mut directories = found.filter_map(|package| package.manifest_path.parent());
     let source = directories
@@ -132,7 +132,7 @@ fn unpacked_crate(work: &Path, name: &str, version: &str) -> Result<PathBuf, Fai
     Ok(tree)
 }
 
-/// Whether cargo's directory holds this version, whatever build metadata stands behind it.
+/// Returns true if cargo's directory holds this version, with any build metadata behind it.
 fn is_version(directory: &Path, name: &str, version: &str) -> bool {
     let found = directory.file_name().map(|name| name.to_string_lossy().into_owned());
     let wanted = format!("{name}-{version}");
@@ -147,8 +147,7 @@ fn manifest(name: &str, version: &str) -> String {
     )
 }
 
-/// Lets npm fetch the archive and unpacks it; what is packed already runs no scripts, and none
-/// could run.
+/// Lets npm fetch the archive and unpacks it; a packed archive runs no scripts, and none could run.
 fn unpacked_npm(work: &Path, name: &str, version: &str) -> Result<PathBuf, Failure> {
     let npm = ["pack", "--ignore-scripts", "--silent", "--pack-destination", "."];
     let package = format!("{name}@{version}");
@@ -177,7 +176,7 @@ pub(crate) fn fresh(path: &Path) -> io::Result<()> {
     create_dir_all(path)
 }
 
-/// One name for a package, whose own may have a slash in it.
+/// Returns one name for a package, whose own may have a slash in it.
 fn file_name(name: &str, version: &str) -> String {
     format!("{}-{version}", name.replace('/', "+"))
 }

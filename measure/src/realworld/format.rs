@@ -1,4 +1,4 @@
-//! The formats in which a change is written.
+//! Formats in which a change is written.
 
 mod base64;
 mod change_set;
@@ -25,13 +25,13 @@ pub(super) enum Format {
     Codex,
 }
 
-/// What is written down.
+/// Material that is written in a format.
 pub(super) struct Material {
     pub(super) old: Tree,
     pub(super) new: Tree,
     pub(super) changes: Vec<Change>,
     pub(super) found: Found,
-    /// What git makes of it, with renames and without.
+    /// Diff of git, with renames and without.
     pub(super) diff: Vec<u8>,
     pub(super) diff_no_renames: Vec<u8>,
 }
@@ -81,7 +81,7 @@ impl Format {
 }
 
 impl Written {
-    /// The old tree with what is carried, and nothing else.
+    /// Returns the old tree with the carried changes, and nothing else.
     pub(super) fn result(&self, material: &Material) -> Tree {
         let mut tree = material.old.clone();
         let carried = material.changes.iter().filter(|change| self.paths.contains(&change.path));
@@ -96,7 +96,7 @@ pub(super) mod testing {
     use super::super::git::Moved;
     use super::*;
 
-    /// The change between two trees, without what git says of it.
+    /// Returns the change between two trees, without the diffs of git.
     pub(in super::super) fn material(
         old: &[(&str, &[u8], u32)],
         new: &[(&str, &[u8], u32)],

@@ -1,4 +1,4 @@
-//! Asks git for the change between two trees, and for what it makes of it.
+//! Runs git for the change between two trees, and for its result of applying it.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -10,7 +10,7 @@ use super::Failure;
 use super::child::{ChildError, run};
 use super::tree::Tree;
 
-/// How long one call may take.
+/// Time limit of one call.
 pub(crate) const TIME_MAX: Duration = Duration::from_secs(300);
 
 /// Files are bytes: nothing in a package may say otherwise. These attributes win over all others.
@@ -42,18 +42,18 @@ pub(super) struct Repository {
     directory: PathBuf,
 }
 
-/// Whether git looks for files that moved.
+/// Search of git for files that moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Renames {
     Found,
     NotLookedFor,
 }
 
-/// Which files git found elsewhere in the old tree.
+/// Files that git found elsewhere in the old tree.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Found {
     pub(super) moved: Vec<Moved>,
-    /// How many are copies.
+    /// Number of copies.
     pub(super) copied: usize,
 }
 
@@ -94,7 +94,7 @@ impl Repository {
         run(&mut git(&self.directory, &arguments), TIME_MAX)
     }
 
-    /// What the patch with renames says of files that were elsewhere.
+    /// Returns the files that were elsewhere, from the patch with renames.
     pub(super) fn found(&self) -> Result<Found, ChildError> {
         let flags = ["diff", "--raw", "-z"];
         let renames = Renames::Found.arguments();
@@ -103,7 +103,7 @@ impl Repository {
     }
 }
 
-/// Lets `git apply` apply the patch in `tree`, and tells how long it took. The files there are not
+/// Lets `git apply` apply the patch in `tree`, and returns its time. The files there are not
 /// tracked, and git knows none of their contents beforehand.
 pub(super) fn apply(tree: &Path, patch: &Path) -> Result<Duration, Failure> {
     initialise(tree)?;

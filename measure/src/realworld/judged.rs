@@ -1,4 +1,4 @@
-//! What the gates say of what was published, under no policy but what is built in.
+//! Judgement of the gates about published changes, under the built-in policy alone.
 
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath};
@@ -13,12 +13,12 @@ use super::Failure;
 use super::change::{Change, Kind};
 use super::table::Row;
 
-/// What they say of one pair.
+/// Judgement of one pair.
 pub(super) struct Judged {
     pub(super) verdict: Verdict,
-    /// What is said by those that do not let it pass.
+    /// Grounds of the gates that do not let it pass.
     pub(super) grounds: Vec<String>,
-    /// How many new contents were scanned for credentials.
+    /// Number of new contents that were scanned for credentials.
     scanned: usize,
     /// The rule and the place of each finding in them.
     found: Vec<String>,
@@ -36,7 +36,7 @@ impl Judged {
         let scanned = changes.iter().filter(|it| !matches!(it.kind, Kind::Deleted { .. })).count();
         let bundle = Bundle::new(Digest::of(&policy.to_vec()?), case);
         let decision = decide(&bundle, &policy, &NoAccess);
-        // What the gate of approval adds is what the verdict says.
+        // The gate of approval only repeats the verdict.
         let is_held = |gate: &&GateDecision| {
             gate.verdict != Verdict::Allow && gate.gate != GateName::Approval
         };
@@ -46,7 +46,7 @@ impl Judged {
     }
 }
 
-/// How many pairs the gates let pass, and what they say of the others.
+/// Formats the number of pairs that the gates let pass, and the grounds of the others.
 pub(super) fn told(rows: &[Row<'_>]) -> String {
     let judged =
         || rows.iter().filter_map(|row| Some((row.pair, &row.result.as_ref().ok()?.judged)));
@@ -77,7 +77,7 @@ pub(super) fn told(rows: &[Row<'_>]) -> String {
 pub(crate) struct Touched<'a> {
     pub(crate) path: PathName,
     pub(crate) effect: EffectKind,
-    /// Where a renamed file was.
+    /// Former path of a renamed file.
     pub(crate) from: Option<PathName>,
     pub(crate) before: Option<&'a [u8]>,
     pub(crate) after: Option<&'a [u8]>,

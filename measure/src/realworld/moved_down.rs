@@ -11,11 +11,11 @@ use super::download::fresh;
 use super::tree::{Modes, Tree};
 use super::trial::waiting;
 
-/// What comes before the first line of every file.
+/// Lines that are inserted before the first line of every file.
 const INSERTED: &[u8] = b"moved down by\nlines that stand\nin no package\n";
 
-/// How many diffs of one file were refused, and how many fit at the wrong place by chance: what
-/// they take away is there byte for byte.
+/// Number of diffs of one file that were refused, and of those that fit at the wrong place by
+/// chance: the lines that they remove are there byte for byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Refusals {
     pub(super) refused: usize,
@@ -79,7 +79,7 @@ fn sections(diff: &[u8]) -> Vec<&[u8]> {
     sections
 }
 
-/// Whether a section has hunks of a file that is there before and after.
+/// Returns true if a section has hunks of a file that exists before and after.
 fn changes_lines(section: &[u8]) -> bool {
     let lines = section.split(|&byte| byte == b'\n');
     let header: Vec<&[u8]> = lines.take_while(|line| !line.starts_with(b"@@ ")).collect();
@@ -89,7 +89,7 @@ fn changes_lines(section: &[u8]) -> bool {
     length < section.len() && !header.iter().any(is_new_or_gone)
 }
 
-/// Whether all that the operation takes away is at the very lines it says.
+/// Returns true if all lines that the operation removes are at the very numbers it gives.
 fn fits(operation: &Operation, tree: &Tree) -> bool {
     let Operation::Patch { path, hunks, .. } = operation else { return true };
     let Some(leaf) = tree.files.get(path.as_bytes()) else { return false };

@@ -1,21 +1,22 @@
-//! What `cargo xtask realworld` was asked to do.
+//! Options of `cargo xtask realworld`.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
 use super::catalogue::{PAIRS, Pair};
 
-/// Published packages in every format against git, TPC-H through SQL steps, and real builds as pipelines
+/// Try published packages in every format against git, TPC-H through SQL steps, and real builds as
+/// pipelines
 ///
-/// `packages` takes two published versions of well-known packages, writes the change from one to the other in
-/// every format that can carry it, applies that with actum, takes it back and applies it again. Every
-/// tree is compared byte for byte with what was published, and so is what `git apply` makes of the
-/// same diff. A diff whose file has moved down by three lines must be refused. Nothing of a package is
-/// ever run. What was downloaded is kept in `target/realworld`.
+/// `packages` takes two published versions of well-known packages and writes the change from one to
+/// the other in every format that can carry it. It applies that with actum, undoes it and applies
+/// it again. Every tree is compared byte for byte with what was published, and so is what `git
+/// apply` makes of the same diff. A diff whose file has moved down by three lines must be refused.
+/// Nothing of a package is ever run. Downloads are kept in `target/realworld`.
 ///
-/// `sql` runs the 22 queries of TPC-H and 30 updates as task plans of the real program, and takes them back to the byte; DuckDB's own
-/// Python driver judges the results. `pipelines` does the same with a `make` and a `dbt build`. Both install what they need
-/// into `target/tools`.
+/// `sql` runs the 22 queries of TPC-H and 30 updates as task plans of the real program, and undoes
+/// them to the byte; DuckDB's own Python driver judges the results. `pipelines` does the same with
+/// a `make` and a `dbt build`. Both install what they need into `target/tools`.
 #[derive(Args)]
 pub(crate) struct Options {
     /// This part alone
@@ -23,12 +24,12 @@ pub(crate) struct Options {
     /// The pairs of this package alone
     #[arg(long, value_name = "NAME", conflicts_with = "part", value_parser = packages(), hide_possible_values = true)]
     pub(super) only: Option<String>,
-    /// What was downloaded before, and nothing else
+    /// Use only earlier downloads
     #[arg(long)]
     offline: bool,
 }
 
-/// What can be run by itself.
+/// Part that can be run by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Part {
     /// Published packages.
@@ -52,7 +53,7 @@ impl Part {
     }
 }
 
-/// Whether what is missing may be downloaded.
+/// Permission to download what is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Network {
     Use,
@@ -68,12 +69,12 @@ impl Options {
         self.only.as_ref().is_none_or(|only| only == pair.name)
     }
 
-    /// Whether no package is left out.
+    /// Returns true if no package is left out.
     pub(super) fn is_whole(&self) -> bool {
         self.only.is_none()
     }
 
-    /// Whether this part is run.
+    /// Returns true if this part is run.
     pub(super) fn runs(&self, part: Part) -> bool {
         match self.part {
             Some(chosen) => chosen == part,

@@ -1,5 +1,5 @@
-//! A real `make` and a real `dbt build` as declared pipelines of the real `actum`: on the staged view, captured, and taken back to the
-//! byte.
+//! A real `make` and a real `dbt build` as declared pipelines of the real `actum`: on the staged
+//! view, captured, and undone to the byte.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use super::child;
 use super::tools::Tools;
 use super::workspace::Workspace;
 
-/// Error code of a pipeline of which a step failed.
+/// Error code of a pipeline with a failed step.
 const FAILED: u64 = 1130;
 /// Time of a command of a test itself.
 const TIME_MAX: Duration = Duration::from_secs(60);
@@ -47,7 +47,7 @@ struct Project<'p> {
     name: &'static str,
     files: &'static [(&'static str, &'static str)],
     policy: String,
-    /// Command that shows what was built, and its output.
+    /// Command that shows the built files, and its output.
     look: &'p dyn Fn(&Path) -> Command,
     built: &'static str,
     /// Edits (path, old text, new text) before the second build, and the output after it.

@@ -1,5 +1,5 @@
-//! Random task plans on real trees: carried out, and taken back once by actum and once by the rollback script, and every
-//! byte and mode compared (EX-13, EX-16).
+//! Random task plans on real trees: carried out, undone once by actum and once by the rollback
+//! script, and every byte and mode compared (EX-13, EX-16).
 
 use std::path::Path;
 use std::process::Command;
@@ -21,7 +21,7 @@ const PLANS: u64 = 3;
 /// Actions in each.
 const ACTIONS: u64 = 12;
 
-/// What was tried, and what came out otherwise.
+/// Number of trials, and the problems.
 #[derive(Debug, Default)]
 pub(super) struct Tried {
     plans: usize,
@@ -42,7 +42,7 @@ impl Tried {
         }
     }
 
-    /// Takes in what another thread tried.
+    /// Adds the trials of another thread.
     pub(super) fn add_all(&mut self, other: Self) {
         let Self { plans, done, problems } = other;
         self.plans += plans;
@@ -54,7 +54,7 @@ impl Tried {
         &self.problems
     }
 
-    /// What was tried, on a line.
+    /// Summary of the trials, on a line.
     pub(super) fn told(&self) -> String {
         let Self { plans, done, problems } = self;
         format!(
@@ -65,7 +65,7 @@ impl Tried {
     }
 }
 
-/// Nobody looks on.
+/// Observer that ignores all reports.
 struct Nobody;
 
 impl ProgressObserver for Nobody {
@@ -85,7 +85,7 @@ impl Chance {
     }
 }
 
-/// Whether the plan was carried out; one that rolled back has left everything as it was.
+/// Returns true if the plan was carried out; one that rolled back has left everything as before.
 fn there_and_back(package: &str, number: u64, tree: &Tree, place: &Path) -> Result<bool, Failure> {
     fresh(place)?;
     let (root, home, copy) = (place.join("root"), place.join("home"), place.join("copy"));
@@ -136,7 +136,8 @@ fn there_and_back(package: &str, number: u64, tree: &Tree, place: &Path) -> Resu
     Ok(true)
 }
 
-/// A plan on files that are there. What is protected, and what cannot be said in JSON, is left alone.
+/// Makes a plan on existing files. Protected paths, and paths that JSON cannot write, are left
+/// alone.
 fn plan(tree: &Tree, chance: &mut Chance) -> Value {
     let is_plain =
         |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-".contains(&b));

@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use super::tree::Tree;
 
-/// How many values of one file are edited.
+/// Number of values of one file that are edited.
 const VALUES_MAX: usize = 4;
 /// Larger files are left out: they take seconds to be read strictly.
 const FILE_BYTES_MAX: usize = 2 << 20;
-/// How long a path becomes, in bytes, before nothing below it is looked at.
+/// Length of a path, in bytes, below which nothing is looked at.
 const PATH_MAX: usize = 512;
 
-/// What was tried, and what came out otherwise.
+/// Number of trials, and the problems.
 #[derive(Debug, Default)]
 pub(super) struct Tried {
     pub(super) json_files: usize,
@@ -47,7 +47,7 @@ impl Tried {
         }
     }
 
-    /// Takes in what another thread tried.
+    /// Adds the trials of another thread.
     pub(super) fn add_all(&mut self, other: Self) {
         let Self { json_files, yaml_files, edits, problems } = other;
         self.json_files += json_files;
@@ -56,7 +56,7 @@ impl Tried {
         self.problems.extend(problems);
     }
 
-    /// What was tried, on a line.
+    /// Summary of the trials, on a line.
     pub(super) fn told(&self) -> String {
         let Self { json_files, yaml_files, edits, problems } = self;
         format!(
@@ -67,7 +67,8 @@ impl Tried {
     }
 }
 
-/// How many values were set to what they are; none where it is no JSON with values that are spelled in one way alone.
+/// Returns the number of values that were set to themselves; `None` if the file is no JSON whose
+/// values can be written in one way only.
 fn json(content: &[u8]) -> Option<Result<usize, String>> {
     let value: Value = serde_json::from_slice(content).ok()?;
     let text = std::str::from_utf8(content).ok()?;
@@ -84,7 +85,8 @@ fn json(content: &[u8]) -> Option<Result<usize, String>> {
     Some(plain.iter().try_fold(0, one))
 }
 
-/// The paths of the first values, and how they are spelled: words, whole numbers, and texts in which nothing is escaped.
+/// Returns the paths of the first values, and their spelling: words, whole numbers, and texts
+/// without escapes.
 fn leaves(value: &Value, path: &mut String, is_unescaped: bool, found: &mut Vec<(String, String)>) {
     if found.len() >= VALUES_MAX || path.len() > PATH_MAX {
         return;
@@ -114,7 +116,8 @@ fn leaves(value: &Value, path: &mut String, is_unescaped: bool, found: &mut Vec<
     }
 }
 
-/// How many values were set to what they are; none where there is none that is spelled as in JSON.
+/// Returns the number of values that were set to themselves; `None` if no value is written as in
+/// JSON.
 fn yaml(content: &[u8]) -> Option<Result<usize, String>> {
     let text = std::str::from_utf8(content).ok()?;
     let is_plain = |text: &str| {

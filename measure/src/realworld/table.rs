@@ -1,4 +1,4 @@
-//! What `cargo xtask realworld` prints: a line for each pair, and a total.
+//! Output of `cargo xtask realworld`: a line for each pair, and a total.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use super::moved_down::Refusals;
 use super::tree::TakenOut;
 use super::trial::{Trial, Verdict};
 
-/// What became of one pair.
+/// Result of one pair.
 pub(super) struct Row<'a> {
     pub(super) pair: &'a Pair,
-    /// Or why there is no material.
+    /// Findings, or the reason why there is no material.
     pub(super) result: Result<Findings, String>,
 }
 
@@ -22,15 +22,15 @@ pub(super) struct Findings {
     pub(super) paths: usize,
     pub(super) judged: Judged,
     pub(super) taken_out: TakenOut,
-    /// How long `git apply` took; or in what its result differs from what was published, so that
-    /// it proves nothing.
+    /// Time of `git apply`; or the difference of its result from what was published, so that it
+    /// proves nothing.
     pub(super) git_apply: Result<Duration, String>,
     pub(super) trials: Vec<Trial>,
     pub(super) moved_down: Result<Refusals, String>,
 }
 
 impl Row<'_> {
-    /// All that is not as it should be.
+    /// Returns all problems of the pair.
     pub(super) fn problems(&self) -> Vec<String> {
         let pair = self.pair;
         let findings = match &self.result {
@@ -53,7 +53,7 @@ impl Row<'_> {
     }
 }
 
-/// The lines, each column as wide as what is in it.
+/// Formats the lines, each column as wide as its content.
 pub(super) fn table(rows: &[Row<'_>]) -> String {
     let mut lines = vec![headings()];
     lines.extend(rows.iter().map(cells));
@@ -73,7 +73,7 @@ pub(super) fn table(rows: &[Row<'_>]) -> String {
     table
 }
 
-/// What the columns mean, and what there was in the material.
+/// Meaning of the columns, and the content of the material.
 pub(super) fn legend(rows: &[Row<'_>]) -> String {
     let findings = || rows.iter().filter_map(|row| row.result.as_ref().ok());
     let links: usize = findings().map(|findings| findings.taken_out.links).sum();
@@ -89,7 +89,7 @@ pub(super) fn legend(rows: &[Row<'_>]) -> String {
     )
 }
 
-/// The sum of what the pairs have in them.
+/// Returns the sum of the counts of the pairs.
 pub(super) fn all_counts(rows: &[Row<'_>]) -> Counts {
     let findings = rows.iter().filter_map(|row| row.result.as_ref().ok());
     Counts::sum(findings.map(|findings| findings.counts))

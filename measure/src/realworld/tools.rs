@@ -30,7 +30,7 @@ pub(super) struct Tools {
 }
 
 impl Tools {
-    /// Builds and installs what is missing.
+    /// Builds and installs missing tools.
     pub(super) fn install(root: &Path, network: Network) -> Result<Self, Failure> {
         let tools = root.join("target").join("tools");
         let environment = tools.join("python");
@@ -86,7 +86,7 @@ fn install_environment(python: &Path, environment: &Path) -> Result<(), Failure>
         "--requirement",
     ]);
     child::run(pip.arg(&list).stdin(Stdio::null()), INSTALLATION_MAX)?;
-    // Under its name only when all of it is there.
+    // It gets its name only when it is complete.
     Ok(fs::rename(&list, environment.join("requirements.txt"))?)
 }
 

@@ -1,5 +1,5 @@
-//! TPC-H at scale factor 0.01: 22 queries and 30 updates as task plans through the real `actum`, each update taken back to the byte. DuckDB's
-//! own Python driver judges their results.
+//! TPC-H at scale factor 0.01: 22 queries and 30 updates as task plans through the real `actum`,
+//! each update undone to the byte. DuckDB's own Python driver judges their results.
 
 use std::fs;
 use std::io::Write as _;
@@ -114,7 +114,7 @@ fn load(workspace: &Workspace<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs all queries as one task that saves their rows, copies what they saved, and takes the task back.
+/// Runs all queries as one task that saves their rows, copies the saved rows, and undoes the task.
 fn ask(
     workspace: &Workspace<'_>,
     queries: &[Step],
@@ -141,7 +141,8 @@ fn ask(
     Ok(cases)
 }
 
-/// Runs an update as a task, copies the database that it leaves, and takes the task back in one of three ways.
+/// Runs an update as a task, copies the resulting database, and undoes the task in one of three
+/// ways.
 fn change(
     workspace: &Workspace<'_>,
     (number, update): (usize, &Step),
@@ -188,7 +189,7 @@ impl Step {
 }
 
 impl Findings {
-    /// Lets the judge compare all cases, and two controls in which it has to see a difference.
+    /// Lets the judge compare all cases, and two controls in which it must find a difference.
     fn judge(
         &mut self,
         tools: &Tools,
@@ -253,7 +254,7 @@ fn steps(text: &'static str) -> Result<Vec<Step>, Failure> {
 mod tests {
     use super::*;
 
-    /// EX-11: what the judge compares is whole.
+    /// EX-11: the compared set of queries is complete.
     #[test]
     fn the_queries_are_those_of_tpc_h_and_the_updates_are_thirty() {
         let names = |text, letter: char, count: usize| {

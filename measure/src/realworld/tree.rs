@@ -12,14 +12,14 @@ use std::rc::Rc;
 use actum_core::path::Quoted;
 use actum_workspace::STATE_DIRECTORY;
 
-/// How many differences are shown.
+/// Number of differences that are shown.
 const SHOWN_MAX: usize = 4;
-/// What git keeps of a mode.
+/// Bit of a mode that git keeps.
 const EXECUTABLE: u32 = 0o100;
-/// What is in the root of a workspace and does not belong to its files.
+/// Entries in the root of a workspace that do not belong to its files.
 const STATE: [&str; 2] = [".git", STATE_DIRECTORY];
 
-/// Paths relative to a root, and what is there.
+/// Files of a tree, by their paths relative to a root.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Tree {
     pub(super) files: BTreeMap<Vec<u8>, Leaf>,
@@ -36,16 +36,16 @@ pub(super) struct Leaf {
     mode: u32,
 }
 
-/// How closely modes are compared.
+/// Precision of a comparison of modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Modes {
-    /// Whether a file can be executed, which is all that a diff says.
+    /// Only whether a file can be executed, which is all that a diff says.
     Executable,
     /// All permission bits, of directories too.
     All,
 }
 
-/// What a package has that git cannot keep, or actum does not change.
+/// Entries of a package that git cannot keep, or actum does not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct TakenOut {
     pub(super) links: usize,
@@ -64,7 +64,7 @@ impl Leaf {
 }
 
 impl Tree {
-    /// Everything below `root` but the state of git and actum.
+    /// Reads everything below `root` except the state of git and actum.
     pub(super) fn read(root: &Path) -> io::Result<Self> {
         let mut tree = Self::default();
         tree.read_below(root, &[])?;
@@ -112,7 +112,7 @@ impl Tree {
         for (path, Leaf { content, mode }) in &self.files {
             let mut file = File::create_new(root.join(OsStr::from_bytes(path)))?;
             file.write_all(content)?;
-            // Of a file that its owner cannot read nothing can be said.
+            // A file must stay readable by its owner to be compared.
             file.set_permissions(Permissions::from_mode(mode | 0o600))?;
         }
         Ok(())
@@ -122,7 +122,7 @@ impl Tree {
         self.files.insert(path.to_vec(), leaf);
     }
 
-    /// Takes out what is at a path and below it.
+    /// Removes the entry at a path and all below it.
     pub(super) fn forget(&mut self, path: &[u8]) {
         let is_below = |other: &[u8]| {
             other.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
@@ -135,7 +135,7 @@ impl Tree {
         self.files.remove(path);
     }
 
-    /// Whether no file is on the way to `path`, and no directory at it.
+    /// Returns true if no file is on the way to `path`, and no directory at it.
     pub(super) fn has_room_for(&self, path: &[u8]) -> bool {
         let on_the_way = leading([path.to_vec()].iter());
         let below = [path, b"/"].concat();
@@ -143,7 +143,7 @@ impl Tree {
             && !self.files.range(below.clone()..).next().is_some_and(|(p, _)| p.starts_with(&below))
     }
 
-    /// In what `self` is not as `wanted`, in words; nothing when it is.
+    /// Returns the differences of `self` from `wanted`, in words; none if they are equal.
     pub(super) fn differences(&self, wanted: &Self, modes: Modes) -> Vec<String> {
         let mut list = Vec::new();
         for (path, leaf) in &self.files {
@@ -158,7 +158,7 @@ impl Tree {
         let missing = wanted.files.keys().filter(|path| !self.files.contains_key(*path));
         list.extend(missing.map(|path| format!("`{}` is missing", Quoted(path))));
         let wanted_directories = match modes {
-            // What git wants there follows from the files.
+            // The directories that git makes follow from the files.
             Modes::Executable => leading(wanted.files.keys()),
             Modes::All => wanted.directories.keys().cloned().collect(),
         };
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     impl Tree {
-        /// These files, each with content and mode.
+        /// Makes a tree of these files, each with content and mode.
         pub(in super::super) fn of(files: &[(&str, &[u8], u32)]) -> Self {
             let mut tree = Self::default();
             for (path, content, mode) in files {

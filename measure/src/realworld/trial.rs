@@ -1,4 +1,4 @@
-//! Lets actum apply a change in one format, take it back and apply it again, and compares.
+//! Lets actum apply a change in one format, undo it and apply it again, and compares.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ use super::download::fresh;
 use super::format::{Format, Material, Written};
 use super::tree::{Modes, Tree};
 
-/// How one format did on one pair.
+/// Result of one format on one pair.
 pub(super) struct Trial {
     pub(super) format: Format,
-    /// How many paths change that it carries.
+    /// Number of changed paths that it carries.
     pub(super) carried: usize,
     pub(super) verdict: Verdict,
 }
@@ -25,9 +25,9 @@ pub(super) struct Trial {
 pub(super) enum Verdict {
     /// Every tree was as it should be; applying it the first time took so long.
     Same(Duration),
-    /// Something was not, in words.
+    /// A tree differed, in words.
     Differs(String),
-    /// It can carry nothing of this change.
+    /// The format can carry nothing of this change.
     Nothing,
 }
 
@@ -88,7 +88,7 @@ fn there_and_back(
     Ok(time)
 }
 
-/// Waits for the lock: what another thread forks shares it until it executes its program.
+/// Waits for the lock: a process that another thread forks shares it until it executes its program.
 pub(super) fn waiting() -> RunOptions {
     RunOptions { wait: true, ..RunOptions::default() }
 }

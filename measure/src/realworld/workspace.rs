@@ -61,8 +61,8 @@ impl<'t> Workspace<'t> {
         Ok(String::from_utf8(output)?)
     }
 
-    /// The program, where the system knows the home directory of the operator: a policy that lets programs do more counts only
-    /// there.
+    /// Returns the program with a home directory of the operator that the system knows: only there
+    /// does a policy that lets programs do more count.
     fn command(&self, arguments: &[&str]) -> Result<Command, Failure> {
         let mut command = Command::new(&self.tools.actum);
         command.args(arguments).current_dir(&self.root);

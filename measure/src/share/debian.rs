@@ -12,12 +12,12 @@ use crate::realworld::child::run;
 use crate::realworld::download::fresh;
 use crate::realworld::git::{TIME_MAX, git, initialise};
 
-/// How long a download may take.
+/// Time limit of a download.
 const DOWNLOAD_TIME_MAX: Duration = Duration::from_secs(600);
 /// The digits of a commit id.
 const ID_DIGITS: usize = 40;
 
-/// What was downloaded, and apt's own state beside that of the system.
+/// Downloads, and apt's own state beside that of the system.
 pub(super) struct Debian {
     directory: PathBuf,
 }
@@ -62,7 +62,7 @@ impl Debian {
         command
     }
 
-    /// The commits among the patches of a source package. What was unpacked before is kept.
+    /// Returns the commits among the patches of a source package. Earlier unpacked files are kept.
     pub(super) fn patches(&self, name: &str) -> Result<History, Failure> {
         let place = self.directory.join("patches").join(name);
         let (repository, commits) = (place.join("repository"), place.join("commits"));
@@ -98,7 +98,7 @@ impl Debian {
                 let ids = String::from_utf8(objects)?;
                 let ids = ids.lines().filter_map(|line| line.split_once(" commit "));
                 let ids: Vec<&str> = ids.map(|(id, _)| id).collect();
-                // A pack has no branches; merges are told by their parents.
+                // A pack has no branches; merges are distinguished by their parents.
                 let listed = place.join("ids");
                 std::fs::write(&listed, ids.join("\n") + "\n")?;
                 let list = ["rev-list", "--no-walk=unsorted", "--no-merges", "--stdin"];
@@ -149,9 +149,9 @@ fn sources(targets: &str) -> String {
 
 /// The commits made of patches.
 struct Patched {
-    /// Those of patches that were commits before.
+    /// Ids of patches that were commits before.
     commits: Vec<String>,
-    /// How many patches git could not apply.
+    /// Number of patches that git could not apply.
     failed: usize,
 }
 
@@ -193,8 +193,8 @@ fn commit(tree: &Path, message: &str) -> Result<String, Failure> {
     Ok(String::from_utf8(id)?.trim().to_owned())
 }
 
-/// Whether a patch was a commit: git wrote it (git-format-patch(1)), or its header says that it was taken from
-/// upstream (DEP-3) or picked from a commit.
+/// Returns true if a patch was a commit: git wrote it (git-format-patch(1)), or its header says
+/// that it was taken from upstream (DEP-3) or picked from a commit.
 fn is_commit(patch: &[u8]) -> bool {
     let text = String::from_utf8_lossy(patch);
     let header =

@@ -99,7 +99,7 @@ impl History {
 }
 
 impl<'a> Entry<'a> {
-    /// Nothing for what is no file on either side.
+    /// Returns the change of a file; `None` if neither side is a file.
     fn file_change(&self, blobs: &mut Blobs) -> Result<Option<FileChange>, Failure> {
         let [before, after] = [0, 1].map(|at| self.blob(at));
         let effect = match (&before, &after) {
@@ -179,7 +179,7 @@ impl Blobs {
         self.output.read_line(&mut header)?;
         let size = header.trim_end().rsplit(' ').next().unwrap_or_default();
         let size: usize = size.parse().map_err(|_| format!("git: {}", header.trim_end()))?;
-        // A line end stands behind the content.
+        // A line end follows the content.
         let mut content = vec![0; size + 1];
         self.output.read_exact(&mut content)?;
         content.truncate(size);
@@ -190,7 +190,7 @@ impl Blobs {
 impl Drop for Blobs {
     fn drop(&mut self) {
         self.input = None;
-        // It only read, and what it said is known.
+        // It only read, and its output is known.
         let _ended = self.child.wait();
     }
 }

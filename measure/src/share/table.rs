@@ -1,4 +1,5 @@
-//! What `cargo xtask share` prints: shares by history and profile, rules, and each commit that is held back.
+//! Output of `cargo xtask share`: shares by history and profile, rules, and each commit that is
+//! held back.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,7 +9,7 @@ use actum_gate::Verdict;
 use super::rules::Rule;
 use super::{Judged, Kind, PROFILES, Row};
 
-/// How many commits there are of each verdict.
+/// Number of commits of each verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Tally {
     commits: u32,
@@ -17,7 +18,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Of one profile.
+    /// Counts the verdicts of one profile.
     fn of<'a>(judged: impl Iterator<Item = &'a Judged>, profile: usize) -> Self {
         let mut tally = Self::default();
         for verdict in judged.filter_map(|it| it.verdicts.get(profile)) {
@@ -41,7 +42,7 @@ impl Tally {
     }
 }
 
-/// All that is printed.
+/// Formats the whole output.
 pub(super) fn report(rows: &[Row]) -> String {
     let mut text = String::new();
     let head = "commits  ask, 95 % interval         denied, 95 % interval";

@@ -1,4 +1,5 @@
-//! The offences that the tree had when a rule came, counted for each file and rule. They only become fewer.
+//! Baseline: the offences from before a rule, counted for each file and rule. They only become
+//! fewer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -74,7 +75,8 @@ impl Baseline {
         self
     }
 
-    /// The smaller of both counts for each file and rule; the present one where it may be raised.
+    /// Returns the smaller of both counts for each file and rule; the present one if it may be
+    /// raised.
     pub(super) fn lowered_to(&self, now: &Self, may_raise: impl Fn(&str) -> bool) -> Self {
         let allowed = |(key, count): (&(String, String), &usize)| {
             let before = self.counts.get(key).copied().unwrap_or_default();
@@ -84,8 +86,8 @@ impl Baseline {
         Self { counts: now.counts.iter().filter_map(allowed).collect() }
     }
 
-    /// Differences between the tree and the baseline: every offence of a file that has too many of a rule, and every count
-    /// that is too high.
+    /// Differences between the tree and the baseline: every offence of a file that has too many of
+    /// a rule, and every count that is too high.
     pub(super) fn findings(&self, places: &[Place]) -> Vec<Finding> {
         let now = Self::count(places);
         let keys: BTreeSet<_> = self.counts.keys().chain(now.counts.keys()).collect();

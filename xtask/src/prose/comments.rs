@@ -55,7 +55,7 @@ fn block_content(text: &str, kind: Kind) -> &str {
     }
 }
 
-/// Without the star that such lines often begin with.
+/// Removes the star that such lines often begin with.
 fn block_line(line: &str) -> &str {
     let trimmed = line.trim_start();
     trimmed.strip_prefix('*').filter(|rest| !rest.starts_with('*')).unwrap_or(line)

@@ -10,7 +10,7 @@ pub(super) const FILE: &str = "xtask/prose/exceptions.json";
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Exception {
-    /// `*` stands for a part of a name, `**` also for directories.
+    /// Pattern of paths: `*` matches a part of a name, `**` also directories.
     path: String,
     rule: String,
     /// A part of the sentence; without it, every offence against the rule is covered.

@@ -12,7 +12,7 @@ pub(super) struct Paragraph {
 }
 
 impl Paragraph {
-    /// The line of the file on which the byte at this offset stands.
+    /// Returns the line of the file with the byte at this offset.
     pub(super) fn line_at(&self, offset: usize) -> usize {
         let before = self.lines.iter().take_while(|(start, _)| *start <= offset);
         before.last().map_or(0, |(_, line)| *line)
@@ -144,7 +144,8 @@ fn cells(row: &str) -> Vec<&str> {
     cells
 }
 
-/// Copy of the text with the same length, with backticks for code spans and blanks for what a reader does not see.
+/// Copies the text with the same length, with backticks for code spans and blanks for what a reader
+/// does not see.
 fn prose(text: &str) -> String {
     let mut prose = String::with_capacity(text.len());
     while let Some(rest) = text.get(prose.len()..).filter(|rest| !rest.is_empty()) {

@@ -31,7 +31,7 @@ pub(super) enum PatternError {
     TooMany,
 }
 
-/// A character of a pattern that has no meaning there.
+/// A character that is not allowed at its position in a pattern.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Sign(char);
 
@@ -94,7 +94,7 @@ fn sequence(chars: &mut Chars<'_>, depth: usize) -> Result<Vec<String>, PatternE
     Ok(texts)
 }
 
-/// All texts of a choice whose opening bracket has been read.
+/// Returns all texts of a choice whose opening bracket has been read.
 fn choice(chars: &mut Chars<'_>, depth: usize) -> Result<Vec<String>, PatternError> {
     if chars.next() != Some('?') || chars.next() != Some(':') {
         return Err(PatternError::Sign { sign: Sign('(') });

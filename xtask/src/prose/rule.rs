@@ -1,4 +1,4 @@
-//! One rule on the language: reads its file, and finds what breaks it.
+//! One rule on the language: reads its file, and finds offences.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -85,7 +85,7 @@ impl Rule {
         }
     }
 
-    /// The places of a paragraph, whose words are `all`, that break the rule.
+    /// Returns the places of a paragraph, whose words are `all`, that break the rule.
     pub(super) fn offences(
         &self,
         paragraph: &Paragraph,

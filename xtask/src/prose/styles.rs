@@ -74,7 +74,7 @@ fn style_rules(root: &Path, directory: &str, style: &str) -> Result<Vec<Rule>, S
     names.iter().map(rule).collect()
 }
 
-/// The path of the styles and the sections, or a line with what is wrong there.
+/// Returns the path of the styles and the sections, or a line with its error.
 fn sections(text: &str) -> Result<(String, Vec<Section>), (usize, &'static str)> {
     let (mut path, mut sections) = (None, Vec::new());
     for (line, number) in text.lines().map(str::trim).zip(1..) {

@@ -5,7 +5,7 @@ use std::ops::Range;
 /// Words before whose stop a sentence does not end, in lower case.
 const ABBREVIATIONS: &[&str] = &["cf", "e.g", "etc", "i.e", "vs"];
 
-/// A word with what lies between it and the word before.
+/// A word, with the text between it and the word before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word<'a> {
     pub(super) text: &'a str,
@@ -22,7 +22,7 @@ impl Word<'_> {
     }
 }
 
-/// Letters and digits, with what joins them inside a word. Code is no word.
+/// Returns letters and digits, with the signs that join them inside a word. Code is no word.
 pub(super) fn words(text: &str) -> Vec<Word<'_>> {
     let mut words: Vec<Word<'_>> = Vec::new();
     let mut at = 0;

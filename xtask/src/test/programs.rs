@@ -13,7 +13,8 @@ use super::tally::Tally;
 use crate::artifacts::{Artifact, Profile};
 use crate::cargo;
 
-/// The programs that take longest, in this order. They start first, so that none of them runs alone at the end.
+/// The slowest programs, in this order. They start first, so that none of them runs alone at the
+/// end.
 const LONGEST: &[&str] = &[
     "kills",
     "crash",
@@ -28,7 +29,7 @@ const LONGEST: &[&str] = &[
     "hostile_sql",
 ];
 
-/// How long a program may run. The longest takes nine minutes on two busy cores.
+/// Time limit of a program. The longest takes nine minutes on two busy cores.
 const TIME_LIMIT: Duration = Duration::from_secs(20 * 60);
 
 /// A function with this prefix is the body of a process that a test starts, and no test by itself.
@@ -45,8 +46,9 @@ struct Program {
 /// Lines of the message of a failed test that are repeated at the end.
 const MESSAGE_LINES: usize = 20;
 
-/// Builds and runs all test programs. Prints the output of each when it has ended, adds its counts to `tally`, and repeats
-/// the names and messages of failed tests at the end. Returns `true` if everything was built and passed.
+/// Builds and runs all test programs. Prints the output of each when it has ended, adds its counts
+/// to `tally`, and repeats the names and messages of failed tests at the end. Returns `true` if
+/// everything was built and passed.
 pub(super) fn pass(root: &Path, tally: &mut Tally) -> Result<bool, Box<dyn std::error::Error>> {
     let Some(programs) = build(root)? else { return Ok(false) };
     let at_a_time = thread::available_parallelism()?.get() + 1; // many wait for processes they kill
@@ -113,8 +115,8 @@ fn run_all(waiting: &Mutex<VecDeque<Program>>, report: &Mutex<Report<'_>>) -> io
     }
 }
 
-/// Runs `command` to its end, and kills it after `limit`. Its output goes to files: an orphan of it would keep a pipe open, and
-/// the reader would wait for the orphan.
+/// Runs `command` to its end, and kills it after `limit`. Its output goes to files: an orphan of it
+/// would keep a pipe open, and the reader would wait for the orphan.
 fn output_within(command: &mut Command, limit: Duration) -> io::Result<Output> {
     let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
     let mut child = command.stdout(stdout.try_clone()?).stderr(stderr.try_clone()?).spawn()?;
@@ -232,7 +234,7 @@ mod tests {
         };
         let mut tally = Tally::default();
         let mut report = Report { tally: &mut tally, failures: Vec::new() };
-        // The run that contains this test would count what is printed.
+        // The run that contains this test would count printed lines.
         let mut out = Vec::new();
         let failed = "test a::b ... FAILED\n\nfailures:\n\n---- a::b stdout ----\nit broke\n\nfailures:\n    a::b\n\n\
             test result: FAILED. 4 passed; 1 failed; 0 ignored;\n";

@@ -1,4 +1,4 @@
-//! Counts what test programs report.
+//! Counts the reports of test programs.
 
 use std::fmt;
 use std::io::{self, BufRead, Write};

@@ -1,4 +1,4 @@
-//! Which crate of ours may depend on which.
+//! Permitted dependencies between our crates.
 
 use std::path::{Path, PathBuf};
 
@@ -9,9 +9,9 @@ use crate::cargo;
 
 struct Arrows {
     from: &'static str,
-    /// What the crate itself may use.
+    /// Crates that the crate itself may use.
     to: &'static [&'static str],
-    /// What its tests may use besides.
+    /// Further crates that its tests may use.
     to_in_tests: &'static [&'static str],
 }
 
@@ -209,7 +209,7 @@ enum Kind {
     Build,
 }
 
-/// Why the arrows could not be read.
+/// Reason why the arrows could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ArrowsError {
     #[error("starting `cargo metadata`: {0}")]

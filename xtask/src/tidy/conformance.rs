@@ -18,7 +18,7 @@ const REQUIRED: &[(&str, RangeInclusive<u32>)] = &[
     ("D", 1..=8),
 ];
 
-/// How the rule of a requirement begins that is still to be built.
+/// Beginning of the rule of a requirement that is still to be built.
 const NOT_BUILT: &str = "Not built:";
 
 /// `| number | rule | code files | tests |`
@@ -102,7 +102,7 @@ impl Row {
     }
 }
 
-/// The rows of the table, and the lines that look like one and are none.
+/// The rows of the table, and the lines that look like one and are malformed.
 fn rows(text: &str) -> (Vec<Row>, Vec<Finding>) {
     let (mut rows, mut findings) = (Vec::new(), Vec::new());
     for (line, content) in (1..).zip(text.lines()) {
@@ -126,7 +126,7 @@ fn rows(text: &str) -> (Vec<Row>, Vec<Finding>) {
     (rows, findings)
 }
 
-/// A door in capitals and a number, such as `FO-1`.
+/// An area in capitals and a number, such as `FO-1`.
 fn is_number(cell: &str) -> bool {
     cell.split_once('-').is_some_and(|(door, number)| {
         !door.is_empty()

@@ -6,7 +6,7 @@ use super::tree::Tree;
 
 struct Fence {
     word: &'static str,
-    /// Whether this file may use it.
+    /// Returns true if this file may use it.
     is_open: fn(path: &str) -> bool,
     reason: &'static str,
 }
@@ -17,7 +17,7 @@ const SANDBOX: &str = "crates/actum-sandbox/src/";
 const UNWRAPPED: &str = "crates/actum-sandbox/src/sys.rs";
 /// The library of DuckDB is called by its C interface.
 const DUCKDB: &str = "crates/actum-sql/src/duckdb.rs";
-/// An attack makes the calls that nobody wraps.
+/// An attack makes calls that no library wraps.
 const HOSTILE: &str = "crates/actum-sandbox/tests/hostile/";
 
 /// Keys and ledgers lie outside any workspace.

@@ -1,4 +1,4 @@
-//! What every source file keeps to: a first line, a length, a name that says something.
+//! Rules of every source file: a first line, a length, a name that says something.
 
 use super::Finding;
 use super::tree::{Source, Tree};

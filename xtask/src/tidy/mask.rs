@@ -31,7 +31,7 @@ fn show(view: &mut String, piece: &str, visible: bool) {
     }
 }
 
-/// The lines, counted from 1, on which `word` stands as a word of its own in `code`.
+/// Returns the lines, counted from 1, on which `word` is a word of its own in `code`.
 pub(super) fn lines_with_word(code: &str, word: &str) -> Vec<usize> {
     let is_part = |char: char| char.is_alphanumeric() || char == '_';
     let stands_in = |line: &str| line.split(|char| !is_part(char)).any(|found| found == word);
@@ -42,7 +42,7 @@ pub(super) fn lines_with_word(code: &str, word: &str) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// Both views, line for line, with every run of blanks as one.
+    /// Returns both views, line for line, with every run of blanks as one.
     fn views(text: &str) -> (String, String) {
         let Masked { code, docs } = Masked::new(text);
         let squeeze = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,9 +1,10 @@
 //! No cycles between the top-level modules of a crate.
 //!
-//! A file `src/x.rs` and its directory `src/x/` are one module; `lib.rs` and `main.rs` are the root. One module uses
-//! another by a path in its code; imports are followed to the module that defines the name, and a `pub use` of what lies
-//! below the file itself uses nothing. Code below `#[cfg(test)]` is left out. Not seen are calls of methods, names that
-//! come through a glob or a macro, and the depth of paths in inline modules.
+//! A file `src/x.rs` and its directory `src/x/` are one module; `lib.rs` and `main.rs` are the
+//! root. One module uses another by a path in its code. Imports are followed to the module that
+//! defines the name, and a `pub use` of what lies below the file itself uses nothing. Code below
+//! `#[cfg(test)]` is left out. Not seen are calls of methods, names that come through a glob or a
+//! macro, and the depth of paths in inline modules.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -18,7 +19,7 @@ const REEXPORTS_MAX: usize = 8;
 type Path<'a> = Vec<&'a str>;
 /// The modules of a crate.
 type Modules<'a> = HashSet<Path<'a>>;
-/// What each module imports, by its name there; `None` where it comes from another crate.
+/// Imports of each module, by their names there; `None` if one comes from another crate.
 type Imports<'a> = HashMap<(Path<'a>, &'a str), Option<Path<'a>>>;
 /// For each top-level module, the modules it uses and the first place of each use.
 type Uses<'a> = BTreeMap<&'a str, BTreeMap<&'a str, String>>;
@@ -62,7 +63,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Which top-level module uses which.
+/// Uses of top-level modules by each other.
 fn uses<'a>(sources: &[(&'a Source, &'a str)]) -> Uses<'a> {
     let files = files(sources);
     let modules: Modules<'_> = files.iter().map(|file| file.module.clone()).collect();
@@ -179,13 +180,13 @@ fn without_tests<'a>(tokens: &[Token<'a>]) -> (Vec<Token<'a>>, Vec<&'a str>) {
     (kept, modules)
 }
 
-/// Whether an attribute comes first that only items of tests have.
+/// Returns true if an attribute comes first that only items of tests have.
 fn begins_test(tokens: &[Token<'_>]) -> bool {
     let start: String = tokens.iter().take(7).map(|token| token.text).collect();
     ["#[cfg(test", "#[cfg(all(test", "#[test]"].iter().any(|it| start.starts_with(it))
 }
 
-/// How many tokens an item with its attributes has.
+/// Number of tokens of an item with its attributes.
 fn item_length(tokens: &[Token<'_>]) -> usize {
     let mut depth = 0_usize;
     let mut is_attribute = false;
@@ -250,7 +251,8 @@ fn tree_of_paths<'a>(
     at
 }
 
-/// The path from the root of the crate; `None` where it leads to another crate or begins with a local name.
+/// Returns the path from the root of the crate; `None` if it leads to another crate or begins with
+/// a local name.
 fn absolute<'a>(path: Path<'a>, module: &Path<'a>, modules: &Modules<'a>) -> Option<Path<'a>> {
     let supers = path.iter().take_while(|it| **it == "super").count();
     match path.first().copied()? {
@@ -266,7 +268,7 @@ fn absolute<'a>(path: Path<'a>, module: &Path<'a>, modules: &Modules<'a>) -> Opt
     }
 }
 
-/// The top-level module that defines what a path leads to; `None` where another crate does.
+/// Returns the top-level module that defines the target of a path; `None` if another crate does.
 fn defining_module<'a>(
     mut path: Path<'a>,
     modules: &Modules<'a>,
@@ -287,7 +289,8 @@ fn defining_module<'a>(
     None
 }
 
-/// For each group of modules that use each other the shortest cycle through its first one, as text.
+/// Returns the shortest cycle of each group of modules that use each other, through its first one,
+/// as text.
 fn cycles(uses: &Uses<'_>) -> Vec<String> {
     let (mut cycles, mut known) = (Vec::new(), BTreeSet::<&str>::new());
     for &start in uses.keys() {

@@ -11,7 +11,7 @@ pub(super) struct Test {
 }
 
 impl Test {
-    /// Whether the doc comment names this requirement: `FO-1` is not named by `FO-10`.
+    /// Returns true if the doc comment names this requirement: `FO-1` is not named by `FO-10`.
     pub(super) fn names(&self, requirement: &str) -> bool {
         self.docs
             .split(|char: char| !char.is_ascii_alphanumeric() && char != '-')
@@ -37,7 +37,7 @@ fn tests_of(source: &Source) -> Vec<Test> {
     tests
 }
 
-/// What stands before an item whose first line has not come yet.
+/// Docs and attributes before an item whose first line has not come yet.
 #[derive(Default)]
 struct Pending {
     docs: String,

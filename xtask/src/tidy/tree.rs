@@ -96,7 +96,7 @@ pub(crate) mod testing {
         root
     }
 
-    /// What `check` finds in a directory with these files.
+    /// Returns the findings of `check` in a directory with these files.
     pub(crate) fn findings(
         check: fn(&Tree) -> Vec<super::super::Finding>,
         files: &[(&str, &str)],

@@ -1,4 +1,4 @@
-//! A byte worker for programs that are none themselves, such as tests.
+//! Byte worker executable for programs that cannot be one themselves, such as tests.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Settling of tasks whose process is gone, from what the journals and the ledger say (FE-1, FE-8, FE-11).
+//! Settling of tasks whose process is gone, by the journals and the ledger (FE-1, FE-8, FE-11).
 
 use actum::{Engine, Receipt, Records};
 use actum_core::{RunId, Status};
@@ -28,7 +28,7 @@ pub(super) fn recovery(
     }
 }
 
-/// Receipt of a run that succeeded; none of one that has no effect.
+/// Receipt of a run that succeeded; `None` for one that has no effect.
 fn succeeded(
     records: &Records,
     run: RunId,
@@ -43,8 +43,8 @@ fn succeeded(
 }
 
 impl<D: Disk> Host<'_, D> {
-    /// Settles the tasks that earlier processes left open: each gets the result that its runs say. A move between two base
-    /// directories whose source was not removed is undone at its destination.
+    /// Settles the tasks that earlier processes left open: each gets the result of its runs. A move
+    /// between two base directories whose source was not removed is undone at its destination.
     ///
     /// # Errors
     /// [`HostError`]
@@ -61,8 +61,9 @@ impl<D: Disk> Host<'_, D> {
         Ok(settled)
     }
 
-    /// Settles one task. Gives nothing where it is under way, or a base directory of it cannot be opened or is another
-    /// workspace now; and no end where another process ended it meanwhile.
+    /// Settles one task. Returns `None` if it is under way, or if a base directory of it cannot be
+    /// opened or is another workspace now. The inner value is `None` if another process ended the
+    /// task meanwhile.
     fn settle(&mut self, start: &TaskStart) -> Result<Option<Option<FileTaskEnd>>, HostError> {
         let Some(first) = start.roots.first() else { return Ok(None) };
         let Some(mark) = take_mark(&self.records, &start.task)? else { return Ok(None) };
@@ -154,7 +155,7 @@ impl<D: Disk> Host<'_, D> {
         match transaction.file_state(&path) {
             Ok(state) => Ok(after.is_some_and(|after| after.sha256 == state.sha256)),
             Err(error) if matches!(error.kind, ErrorKind::Io { .. }) => Err(error.into()),
-            Err(_) => Ok(false), // it is missing, or no file any more
+            Err(_) => Ok(false), // it is missing, or no longer a file
         }
     }
 }

@@ -24,7 +24,7 @@ fn a_manifest_is_read_with_normalised_paths_and_the_digest_of_its_bytes() {
     assert_eq!((deleted.work.destination(), deleted.work.source().as_str()), (None, "/b/a"));
 }
 
-/// FE-2: also where nothing else in the manifest is sound.
+/// FE-2: also if nothing else in the manifest is sound.
 #[test]
 fn a_capability_outside_the_closed_set_is_unsupported_before_anything_else_is_looked_at() {
     for other in ["FILE_CHMOD", "file_move", "FILE_MOVE ", "", "APPLY", "ACTION:x", "FILE_*"] {

@@ -53,7 +53,7 @@ fn a_move_between_base_directories_that_cannot_be_made_changes_neither() {
     assert_eq!(world.fail("4", "FILE_COPY", "a/none", "b/x"), failed("FILE_MISSING"));
 }
 
-/// FE-6, FE-8: the source decides. What was published at the destination is undone.
+/// FE-6, FE-8: the source decides. The published destination is undone.
 #[test]
 fn a_move_whose_source_is_not_removed_is_undone_at_its_destination() {
     let world = World::new();
@@ -62,7 +62,7 @@ fn a_move_whose_source_is_not_removed_is_undone_at_its_destination() {
         reason: "LEASE_EXPIRED",
         message: "expired".to_owned(),
     };
-    // Asked when the request comes in, before the destination, with the destination, and after it.
+    // Called when the request comes in, before the destination, with the destination, and after it.
     *world.lease.answers.borrow_mut() = vec![Err(expired), Ok(()), Ok(()), Ok(())];
     let failed = world.fail("t", "FILE_MOVE", "a/f", "b/g");
     assert_eq!(failed.0, ErrorCode::LeaseExpired);
@@ -101,7 +101,8 @@ fn a_move_that_was_killed_between_its_halves_is_settled_from_the_source() {
     assert!(world.recover().ends.is_empty(), "recovering twice equals once");
 }
 
-/// FE-4, FE-11: a move whose source is gone, and whose destination the ledger does not know, is told as it is.
+/// FE-4, FE-11: a move whose source is gone, and whose destination the ledger does not know, is
+/// reported as it is.
 #[test]
 fn a_move_of_which_only_the_removal_is_recorded_needs_attention() {
     let world = World::new();
@@ -121,7 +122,8 @@ fn a_move_of_which_only_the_removal_is_recorded_needs_attention() {
     assert_eq!(world.directory.get("b/g").unwrap(), b"f");
 }
 
-/// FE-4, FE-8: the destination of a move that was killed is not undone where the source has gone since.
+/// FE-4, FE-8: the destination of a move that was killed is not undone if the source has gone
+/// since.
 #[test]
 fn a_move_that_was_killed_keeps_the_only_copy() {
     let world = World::new();

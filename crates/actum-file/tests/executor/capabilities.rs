@@ -135,7 +135,7 @@ fn a_secret_in_a_large_file_is_found_wherever_it_stands() {
     }
 }
 
-/// EX-20: no key store is as long, so what it holds is not known.
+/// EX-20: no key store is as long, so its content is not known.
 #[test]
 fn a_large_file_with_the_name_of_a_key_store_is_denied() {
     let world = World::new();
@@ -144,7 +144,7 @@ fn a_large_file_with_the_name_of_a_key_store_is_denied() {
     assert_eq!(failed, (ErrorCode::ExecutionFailed, "CHANGE_DENIED".to_owned()));
 }
 
-/// FE-16, D-3: what needs an approval is not queued at this entry point.
+/// FE-16, D-3: a change that needs an approval is not queued at this entry point.
 #[test]
 fn a_change_that_needs_an_approval_fails_and_is_not_queued() {
     let world = World::new();

@@ -1,4 +1,5 @@
-//! Workers that somebody else controls: the host believes nothing that they say, and publishes what the manifest says or nothing.
+//! Compromised workers: the host trusts none of their answers, and publishes what the manifest says
+//! or nothing.
 
 use actum_core::Digest;
 use actum_file::{Bounds, ByteWorker, ErrorCode, InProcess, WorkerError};

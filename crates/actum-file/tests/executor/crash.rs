@@ -1,5 +1,5 @@
-//! The host is killed at each system call on a simulated disk, or a call fails. The task is requested again, and the files
-//! are as before or as after.
+//! The host is killed at each system call on a simulated disk, or a call fails. The task is
+//! requested again, and the files are as before or as after.
 
 use actum_file::TaskStatus;
 use actum_testkit::{Errno, SimDisk, effort};
@@ -57,7 +57,7 @@ fn a_task_that_is_killed_at_any_call_is_done_or_undone_when_it_is_requested_agai
     }
 }
 
-/// FE-1, FE-8, FE-15: the result agrees with the files also where the disk is full or fails.
+/// FE-1, FE-8, FE-15: the result agrees with the files also if the disk is full or fails.
 #[test]
 fn a_call_that_fails_leaves_before_or_after_and_the_result_says_which() {
     let stride = effort("ACTUM_FAULT_STRIDE", STRIDE);

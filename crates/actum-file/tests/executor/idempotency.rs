@@ -128,7 +128,7 @@ impl ByteWorker<LinuxDisk> for AsksAgain<'_> {
     }
 }
 
-/// FE-11: only the process that carries out a task says how it ended.
+/// FE-11: only the process that carries out a task records its end.
 #[test]
 fn a_task_that_is_asked_for_while_it_is_carried_out_keeps_its_result() {
     let world = World::new();

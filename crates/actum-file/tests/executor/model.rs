@@ -20,7 +20,7 @@ const CASES: usize = 1000;
 /// Each code comes up at least once in this many requests.
 const CASES_PER_CODE: usize = 50;
 
-/// What a manifest says that no valid one says.
+/// Flaw of a manifest that makes it invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flaw {
     None,
@@ -53,7 +53,7 @@ enum Lease {
     NoTime,
 }
 
-/// What is on the disk.
+/// State of the files on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Files {
     Good,
@@ -139,8 +139,9 @@ impl Case {
         }
     }
 
-    /// Codes that the request may get; `None` is a success. The capability is checked first, then the manifest, then the
-    /// lease. Where a quota and the files both forbid it, either may be reported.
+    /// Codes that the request may get; `None` is a success. The capability is checked first, then
+    /// the manifest, then the lease. Where a quota and the files both forbid it, either may be
+    /// reported.
     fn expected(&self) -> Vec<Option<ErrorCode>> {
         match self.flaw {
             Flaw::None => {}

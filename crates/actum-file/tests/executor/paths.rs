@@ -1,7 +1,8 @@
-//! Path attacks (FE-3, FE-4, FE-6, FE-7, FE-16), in the manner of the tables of libpathrs and cap-std.
+//! Path attacks (FE-3, FE-4, FE-6, FE-7, FE-16), in the manner of the tables of libpathrs and
+//! cap-std.
 //!
-//! Each row names a source or a destination that a task must not reach. Whatever it is, the task fails, nothing in or outside the
-//! base directories changes, and the reason is the one of the row.
+//! Each row names a source or a destination that a task must not reach. Whatever it is, the task
+//! fails, nothing in or outside the base directories changes, and the reason is the one of the row.
 
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -11,7 +12,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use crate::world::{World, failure};
 
-/// A path below the row's directory, or an absolute one, and what is put there first.
+/// A path below the row's directory, or an absolute one, and the entry that is put there first.
 struct Obstacle {
     name: &'static str,
     path: &'static str,
@@ -37,7 +38,7 @@ fn link(world: &World, at: &str, target: &str) {
 fn special(world: &World, at: &str, kind: FileType) {
     let device = if kind == FileType::CharacterDevice { 0x103 } else { 0 };
     if mknodat(CWD, world.path(at), kind, Mode::RUSR | Mode::WUSR, device).is_err() {
-        // Without privileges there is no device; a FIFO stands for it.
+        // A FIFO instead of a device, which needs privileges.
         mknodat(CWD, world.path(at), FileType::Fifo, Mode::RUSR, 0).unwrap();
     }
 }
@@ -118,7 +119,7 @@ const BOTH: &[Obstacle] = &[
     row("missing-directories", "D/none/none/f", nothing, MISSING),
 ];
 
-/// Paths that are no source.
+/// Paths that cannot be a source.
 const SOURCES: &[Obstacle] = &[
     row("missing", "D/none", nothing, MISSING),
     row("directory", "D/real", nothing, NO_FILE),
@@ -159,7 +160,7 @@ const SOURCES: &[Obstacle] = &[
     row("substitution", "D/$(echo f)", nothing, MISSING),
 ];
 
-/// Paths that are no destination.
+/// Paths that cannot be a destination.
 const DESTINATIONS: &[Obstacle] = &[
     row("same", "D/f", nothing, MANIFEST),
     row("same-in-other-spelling", "D//./f", nothing, MANIFEST),
@@ -288,7 +289,7 @@ fn names_and_paths_have_the_limits_of_the_kernel() {
     assert_eq!(failure(&run("deep", &deep)).1, MANIFEST);
 }
 
-/// FE-6, FE-7: a base directory that is missing, a file or a link is no base directory.
+/// FE-6, FE-7: a missing base directory, a file and a link are refused as base directories.
 #[test]
 fn a_base_directory_that_was_swapped_is_not_used() {
     let world = world();

@@ -1,4 +1,4 @@
-//! The byte worker as a process: what it does, what it cannot do, and when it is ended.
+//! Byte worker as a process: its work, its limits, and its end.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -136,7 +136,7 @@ fn the_worker_needs_little_memory_for_any_size() {
 fn a_stop_ends_the_process_at_once() {
     let directory = TestDir::new();
     let (readable, writer) = rustix::pipe::pipe().unwrap();
-    // A FIFO that nobody writes to: the worker waits for bytes that never come.
+    // A pipe without any input: the worker waits for bytes that never come.
     let (source, _kept) = rustix::pipe::pipe().unwrap();
     let mut waiting = worker(Some(Stop::when_readable(readable)));
     let stopped = std::thread::spawn(move || {

@@ -14,7 +14,8 @@ use crate::world::World;
 
 pub(crate) type Tree = BTreeMap<String, Node>;
 
-/// Each capability, and where its file goes: a move and a copy within a base directory and between two.
+/// Each capability, and the destination of its file: a move and a copy within a base directory and
+/// between two.
 pub(crate) const CASES: [(&str, &str); 5] = [
     ("FILE_MOVE", "/a/e/g"),
     ("FILE_COPY", "/a/e/g"),

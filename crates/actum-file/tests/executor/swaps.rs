@@ -14,7 +14,8 @@ use crate::world::World;
 const STRIDE: usize = 13;
 
 thread_local! {
-    /// Contents that another program wrote, and the path where each has to stay; without a path it has to be in some file.
+    /// Contents that another program wrote, and the path where each has to stay; without a path it
+    /// has to be in some file.
     static MADE: RefCell<Vec<(Option<String>, &'static [u8])>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -26,7 +27,7 @@ fn exists(disk: &SimDisk, path: &str) -> bool {
     disk.stat_of(path).is_some()
 }
 
-/// Renames `from` where it exists and `to` does not.
+/// Renames `from` if it exists and `to` does not.
 fn rename(disk: &SimDisk, from: &str, to: &str) {
     if exists(disk, from) && !exists(disk, to) {
         disk.rename_path(from, to);
@@ -80,7 +81,7 @@ fn link_source(disk: &SimDisk) {
 struct Act {
     name: &'static str,
     run: fn(&SimDisk),
-    /// It destroys the content of the source.
+    /// True if it destroys the content of the source.
     destroys: bool,
 }
 
@@ -140,7 +141,7 @@ fn concurrent_changes_lose_no_content_and_reach_nothing_outside() {
                 disk.before_call(at, act.run);
                 let first = run(&world, &disk, &manifest(case));
                 disk.clear_faults();
-                // What stayed open is settled, where that is possible.
+                // An open task is settled, if that is possible.
                 let end = run(&world, &disk, &manifest(case)).or(first);
                 let result = end.as_ref().map(|end| (end.result.status, &end.result.detail));
                 let what = format!("{what}: {result:?}");

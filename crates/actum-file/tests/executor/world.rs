@@ -32,13 +32,14 @@ pub(crate) struct World {
 
 type QuotasAndUses = (Quotas, Option<u64>);
 
-/// A lease for all paths, unless told otherwise.
+/// A lease for all paths, unless a field limits it.
 pub(crate) struct TestLease {
     /// Answers of the next checks, the last one first; `Ok` asks the lease.
     pub(crate) answers: RefCell<Vec<Result<(), LeaseRefusal>>>,
     pub(crate) quotas: Cell<Quotas>,
     pub(crate) uses: Cell<Option<u64>>,
-    /// Lease that comes with the requests instead of one for all paths; `None` in it stands for none.
+    /// Lease that comes with the requests instead of one for all paths; the inner `None` is a
+    /// request without a lease.
     pub(crate) presented: RefCell<Option<Option<RequestLease>>>,
     /// The lease of these quotas and uses, once it is granted.
     granted: RefCell<Option<(QuotasAndUses, RequestLease)>>,
@@ -50,7 +51,7 @@ pub(crate) struct TestLease {
 pub(crate) struct TestLog {
     records: Records,
     pub(crate) refusals: RefCell<Vec<Vec<u8>>>,
-    /// Whether the next end is not recorded, as if the process were killed before.
+    /// True if the next end is not recorded, as if the process were killed before.
     pub(crate) loses_end: Cell<bool>,
     /// Disk of a process that records no end once it is killed.
     pub(crate) disk: RefCell<Option<SimDisk>>,
@@ -207,7 +208,7 @@ impl World {
 
     pub(crate) fn run(&self, manifest: &str) -> FileTaskEnd {
         let end = self.run_bytes(manifest.as_bytes()).unwrap();
-        // FE-14: each result is signed, and says what it is.
+        // FE-14: each result is signed, and states its kind.
         let verified = actum_file::verify_any(&end.envelope, self.records.keyring()).unwrap();
         assert_eq!(verified.result, end.result);
         end

@@ -1,4 +1,4 @@
-//! What holds for any bytes that are given as a task manifest. The fuzzer includes this file.
+//! Rules that hold for any bytes that are given as a task manifest. The fuzzer includes this file.
 
 use actum_core::Digest;
 use actum_file::{Asked, FileWork, Manifest, ManifestError};

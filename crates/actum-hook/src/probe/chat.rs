@@ -1,4 +1,4 @@
-//! Chat completions API of OpenAI, as Qwen Code speaks it.
+//! Chat completions API of OpenAI, as Qwen Code uses it.
 
 use serde_json::{Value, json};
 

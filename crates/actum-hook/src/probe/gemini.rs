@@ -1,4 +1,4 @@
-//! Gemini API, as Gemini CLI speaks it.
+//! Gemini API, as Gemini CLI uses it.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Messages API of Anthropic, as Claude Code speaks it.
+//! Messages API of Anthropic, as Claude Code uses it.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Responses API of OpenAI, as Codex speaks it.
+//! Responses API of OpenAI, as Codex uses it.
 
 use serde_json::{Value, json};
 

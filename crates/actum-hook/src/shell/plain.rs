@@ -3,10 +3,12 @@
 /// Characters that no shell treats as special in a word, besides letters and digits of ASCII.
 const PLAIN: &str = "-_./,:+@%";
 
-/// The words of a text that is one command and nothing else: no variable, pattern, redirection, assignment, second command or
-/// line outside of quotes. `None` for any other text, and for one that a shell could read in another way.
+/// The words of a text that is one command and nothing else: no variable, pattern, redirection,
+/// assignment, second command or line outside of quotes. `None` for any other text, and for one
+/// that a shell could read in another way.
 ///
-/// This holds for sh, bash and zsh. The rule for quotes is that of POSIX.1-2024 XCU 2.2.2 and 2.2.3, without the characters that are special in double quotes.
+/// This holds for sh, bash and zsh. The rule for quotes is that of POSIX.1-2024 XCU 2.2.2 and
+/// 2.2.3, without the characters that are special in double quotes.
 pub fn plain_words(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -28,7 +30,8 @@ pub fn plain_words(text: &str) -> Option<Vec<String>> {
             _ if next.is_ascii_alphanumeric() || PLAIN.contains(next) => {
                 word.get_or_insert_default().push(next);
             }
-            // An assignment stands before the program, and zsh expands a word that begins with the sign.
+            // An assignment comes before the program, and zsh expands a word that begins with the
+            // sign.
             '=' if !words.is_empty() && word.is_some() => {
                 word.get_or_insert_default().push(next);
             }

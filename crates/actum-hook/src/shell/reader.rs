@@ -1,4 +1,5 @@
-//! Cuts a text of a shell into words and commands (Shell Command Language, POSIX.1-2024 XCU chapter 2, as far as it is certain).
+//! Cuts a text of a shell into words and commands (Shell Command Language, POSIX.1-2024 XCU chapter
+//! 2, as far as it is certain).
 
 use super::{ShellCommand, collect, is_assignment};
 
@@ -57,7 +58,7 @@ impl Reader {
         while let Some(next) = rest.chars().next() {
             match self.step(next, rest) {
                 Some(after) => rest = after,
-                // From here on nothing is certain, and the command that was begun is not either.
+                // From here on nothing is certain, nor is the command that was begun.
                 None => return self.found,
             }
         }
@@ -65,7 +66,8 @@ impl Reader {
         self.found
     }
 
-    /// Reads one character or more; what is left after it. `None` where the text cannot be read further.
+    /// Reads one character or more; returns the text after it. `None` if the text cannot be read
+    /// further.
     fn step<'t>(&mut self, next: char, rest: &'t str) -> Option<&'t str> {
         let after = rest.get(next.len_utf8()..)?;
         match next {
@@ -175,7 +177,7 @@ impl Reader {
         }
     }
 
-    /// Whether the words are those of a `[[ … ]]`.
+    /// Returns true if the words are those of a `[[ … ]]`.
     fn is_in_test(&self) -> bool {
         let words = self.command.words.iter().rev().flatten();
         words.map(String::as_str).find(|word| matches!(*word, "[[" | "]]")) == Some("[[")
@@ -191,7 +193,7 @@ impl Reader {
         word
     }
 
-    /// A text whose output becomes a part of the word.
+    /// Reads a text whose output becomes a part of the word.
     fn substitution<'t>(&mut self, text: &'t str, end: char) -> Option<&'t str> {
         let (inner, after) = substituted(text, end, NESTING_MAX)?;
         self.word().is_unknown = true;
@@ -270,7 +272,7 @@ impl Reader {
         let Some(word) = self.word.take() else { return };
         let Word { text, is_unknown, is_quoted } = word;
         let is_stream = text == "-" || text.bytes().all(|byte| byte.is_ascii_digit());
-        // Of an assignment only the name matters, and a bracket alone is a program.
+        // Only the name of an assignment matters, and a bracket alone is a program.
         let end = text.clone();
         let is_known = !is_unknown || is_assignment(&text) || matches!(text.as_str(), "[" | "[[");
         let known = is_known.then_some(text);
@@ -279,7 +281,7 @@ impl Reader {
             Role::Output if is_stream && !is_quoted => {}
             Role::Output => self.command.outputs.push(known.filter(|_| !is_unknown)),
             Role::Input => {}
-            // An end that is not known is not found, and reading stops there.
+            // An unknown end is not found, and reading stops there.
             Role::EndOfText(without_tabs) => self.texts.push((end, without_tabs)),
         }
     }
@@ -325,7 +327,8 @@ fn skip_ansi_quoted(text: &str) -> Option<&str> {
     }
 }
 
-/// The text up to the end of a substitution, and what comes after it; `None` where it does not end.
+/// Returns the text up to the end of a substitution, and the text after it; `None` if it does not
+/// end.
 fn substituted(text: &str, end: char, nesting: usize) -> Option<(&str, &str)> {
     let (mut open, mut at) = (0usize, 0usize);
     loop {
@@ -350,7 +353,7 @@ fn substituted(text: &str, end: char, nesting: usize) -> Option<(&str, &str)> {
     }
 }
 
-/// How many bytes a text in double quotes has, with its end.
+/// Length of a text in double quotes in bytes, with its end.
 fn quoted_length(text: &str, nesting: usize) -> Option<usize> {
     let mut at = 0usize;
     loop {

@@ -1,4 +1,4 @@
-//! What a store must do with actions and with the catalog of them.
+//! Requirements on a store for actions and their catalog.
 
 use actum_core::{Digest, RunId, Status};
 use actum_record::ledger::{Answer, EntryKind};
@@ -15,7 +15,7 @@ pub(super) fn at(appended: &[Appended]) -> (u64, Digest) {
     appended.first().map_or((0, Digest::of(b"nothing")), |entry| (entry.index, entry.leaf))
 }
 
-/// An action that a person agreed to uses the approval up, and what ended changes nothing.
+/// An approved action uses the approval up, and what ended changes nothing.
 pub(super) fn once(store: &mut dyn Store) -> Outcome {
     let plan = SampleRun::numbered(1, 0);
     let (id, nowhere) = (plan.run, (1, Digest::of(b"nothing")));

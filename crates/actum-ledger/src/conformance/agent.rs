@@ -60,7 +60,7 @@ fn refused(result: Result<Vec<Appended>, Refusal>) -> Option<(&'static str, u64)
     })
 }
 
-/// Appends one entry and gives its refusal.
+/// Appends one entry and returns its refusal.
 fn tried(
     store: &mut dyn Store,
     entry: NewEntry,
@@ -68,7 +68,8 @@ fn tried(
     Ok(refused(append(store, vec![entry])?))
 }
 
-/// An effect of a step starts once, starts again only after it was taken back, and ends as it started.
+/// An effect of a step starts once, starts again only after it was rolled back, and ends as it
+/// started.
 pub(super) fn starts_once(store: &mut dyn Store) -> Outcome {
     let step = SampleStep::numbered(1);
     let other_key = SampleStep { key: Digest::of(b"other"), ..step.clone() };
@@ -129,7 +130,8 @@ pub(super) fn starts_once(store: &mut dyn Store) -> Outcome {
     same("no key has two effects", store.count_duplicate_effects()?, 0)
 }
 
-/// A start rests on an access decision and a confirmation of its step, which are in the log or before it in its request.
+/// A start rests on an access decision and a confirmation of its step, which are in the log or
+/// before it in its request.
 pub(super) fn rests_on_decisions(store: &mut dyn Store) -> Outcome {
     let step = SampleStep::numbered(1);
     let other = SampleStep::numbered(2);

@@ -1,4 +1,4 @@
-//! What a store must do with alerts.
+//! Requirements on a store for alerts.
 
 use actum_core::Digest;
 use actum_record::ledger::EntryKind;
@@ -9,7 +9,7 @@ use crate::error::Refusal;
 use crate::new_entry::Appended;
 use crate::store::Store;
 
-/// That an alert was seen is said of an alert, as often as anybody likes.
+/// Only an alert can be seen, and it can be seen any number of times.
 pub(super) fn seen(store: &mut dyn Store) -> Outcome {
     let refusal = |index| Err(Refusal::NoAlert { index: Some(index) });
     let early = append(store, vec![alert_seen((1, Digest::of(b"nothing")))?])?;

@@ -1,4 +1,4 @@
-//! What a store must do with plans.
+//! Requirements on a store for plans.
 
 use actum_core::{Digest, RunId};
 use actum_record::ledger::{Answer, WorkspaceId};

@@ -44,17 +44,17 @@ pub struct SampleRun {
     pub workspace: WorkspaceId,
     /// The key of the request, and the attempt.
     pub request: Option<(RequestKey, u32)>,
-    /// When it began; it ends a millisecond later.
+    /// Time at which it began; it ends a millisecond later.
     pub time: Timestamp,
     /// The document that its decision was made from.
     pub bundle: Vec<u8>,
-    /// How many bytes what it is for has.
+    /// Length of its label in bytes.
     pub label_bytes: usize,
-    /// What it would change.
+    /// Digest of its change.
     pub change: Digest,
-    /// The approval that lets it go.
+    /// Approval that it is started by.
     pub approval: Option<Approval>,
-    /// The run that it takes back.
+    /// The run that it undoes.
     pub undoes: Option<RunId>,
     /// Lease that it is made under.
     pub lease: Option<SampleLease>,
@@ -93,7 +93,7 @@ impl SampleRun {
     /// Its `EFFECT_STARTED`, with the document.
     ///
     /// # Errors
-    /// Those of canonical JSON, which none of this leads to.
+    /// Those of canonical JSON, which do not occur here.
     pub fn started(&self) -> Result<NewEntry, CanonicalError> {
         let (request, attempt) = self.request.clone().unzip();
         let body = canonical::to_vec(&EffectStarted {
@@ -127,7 +127,7 @@ impl SampleRun {
         Ok(NewEntry { kind: EntryKind::EffectStarted, body, blobs: self.documents() })
     }
 
-    /// Its `EFFECT_DONE`, where it began with the entry `started`.
+    /// Its `EFFECT_DONE`, for a run that began with the entry `started`.
     ///
     /// # Errors
     /// See [`SampleRun::started`].
@@ -172,7 +172,7 @@ impl SampleRun {
         enveloped(EntryKind::EffectDone, PAYLOAD_TYPE, canonical::to_vec(&statement)?)
     }
 
-    /// The `PLAN_QUEUED` of the same as a plan that waits for a person.
+    /// The `PLAN_QUEUED` of the same change as a plan that waits for an approver.
     ///
     /// # Errors
     /// See [`SampleRun::started`].
@@ -203,7 +203,7 @@ impl SampleRun {
         Ok(NewEntry { kind: EntryKind::PlanRefused, body, blobs })
     }
 
-    /// A `PLAN_ANSWERED` about it, where the entry `queued` with that hash queued it.
+    /// A `PLAN_ANSWERED` about it; the entry `queued` with that hash queued it.
     ///
     /// # Errors
     /// See [`SampleRun::started`].

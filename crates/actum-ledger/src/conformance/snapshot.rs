@@ -9,7 +9,7 @@ use crate::snapshot::{Snapshot, StoredBytes, StoredEntry};
 use crate::store::Store;
 use crate::verify::{Checks, Receipts, verify};
 
-/// A snapshot of a store that gives any stays at its moment, and a later one shows more.
+/// A snapshot of a store with snapshots stays at its moment, and a later one shows more.
 pub(super) fn stays(store: &mut dyn Store) -> Outcome {
     let (one, two) = (SampleRun::numbered(1, 0), SampleRun::numbered(2, 1));
     put(store, vec![one.started()?, one.done(Status::Succeeded, 1)?])?;
@@ -25,7 +25,8 @@ pub(super) fn stays(store: &mut dyn Store) -> Outcome {
     check_snapshot(&*later)
 }
 
-/// Checks what a snapshot of a sound log gives beside its queries, and that the verification finds nothing.
+/// Checks what a snapshot of a sound log returns beside its queries, and that the verification
+/// finds nothing.
 ///
 /// # Errors
 /// [`Broken`] with the first rule that does not hold.

@@ -27,14 +27,14 @@ pub enum AgentRefusal {
         /// True for another key than the claimed one: an idempotency violation.
         has_other_key: bool,
     },
-    /// The key of the request stands for another goal.
+    /// The key of the request is bound to another goal.
     #[error(
         "the key of the request stands for the goal {goal}, so nothing of {correlation} starts: idempotency violation"
     )]
     RequestOfOtherGoal {
         /// Goal of the entry.
         correlation: CorrelationId,
-        /// Goal that the key stands for.
+        /// Goal that the key is bound to.
         goal: CorrelationId,
     },
     /// The effect of the step was never claimed.
@@ -88,7 +88,7 @@ pub enum AgentRefusal {
         step: StepId,
         /// Event.
         event: AgentEventKind,
-        /// State of the step; none of a step without an event.
+        /// State of the step; `None` for a step without an event.
         before: Option<AgentState>,
         /// State that the entry names.
         after: AgentState,

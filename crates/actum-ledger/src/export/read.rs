@@ -21,14 +21,14 @@ use crate::verify::{
 const LINE_BYTES_MAX: u64 = BODY_BYTES_MAX as u64 * 6 + 4096;
 /// The longest first line that [`whole`] reads, in bytes.
 const HEADER_BYTES_MAX: u64 = 4096;
-/// The most receipts that are kept until a checkpoint comes that covers them.
+/// Limit of the receipts that are kept until a checkpoint covers them.
 const WAITING_MAX: usize = 256;
 
-/// Verifies an export: all that [`verify`](crate::verify::verify) does but for what only a database
-/// has. What is found wrong with one line ends it, since the lines behind rest on it.
+/// Verifies an export as [`verify`](crate::verify::verify) does, except for what only a database
+/// has. The first wrong line ends it, since the lines behind rest on it.
 ///
 /// # Errors
-/// `Read` where the file cannot be read.
+/// `Read` if the file cannot be read.
 pub fn verify(
     from: &mut dyn BufRead,
     checks: &mut Checks<'_>,
@@ -102,7 +102,7 @@ pub fn verify(
     } else if let Err(message) = log.check_nothing_is_due() {
         fold.tell(Subject::Log, message);
     }
-    // What is behind a line that cannot be understood may be there all the same.
+    // Entries behind an unreadable line may be present all the same.
     let is_read = |kept: &&Checkpoint| !is_broken || kept.size <= log.frontier.size();
     if let Some(kept) = kept.filter(is_read)
         && let Err(message) = compared(kept, &header.origin, log.frontier.size(), log.kept)
@@ -129,11 +129,12 @@ pub fn verify(
 pub struct WholeExport {
     /// Name of the log.
     pub origin: String,
-    /// How many entries it had.
+    /// Number of entries in the header.
     pub entries: u64,
 }
 
-/// Reads a file that is an export as a whole, by the form of each line; `None` where it is not. Proves nothing.
+/// Reads a file that is an export as a whole, by the form of each line; `None` for any other file.
+/// Proves nothing.
 ///
 /// # Errors
 /// Those of the system.
@@ -165,25 +166,25 @@ pub fn whole(from: &mut dyn BufRead) -> std::io::Result<Option<WholeExport>> {
     }
 }
 
-/// What was read so far.
+/// Content read so far.
 struct Progress<'a> {
     checkpoints: Checkpoints<'a>,
     frontier: Frontier,
     documents: u64,
-    /// How many entries the newest checkpoint covers.
+    /// Number of entries that the newest checkpoint covers.
     largest: u64,
     /// The root when there were as many entries as the checkpoint that was kept covers.
     kept: Option<Digest>,
     /// The documents that entries named.
     known: HashSet<Digest>,
-    /// Those that come next.
+    /// Documents that come next.
     due: VecDeque<Digest>,
     /// Receipts that no checkpoint covers so far.
     waiting: Vec<(u64, EntryKind, Vec<u8>)>,
 }
 
 impl Progress<'_> {
-    /// Takes in one line; where the lines behind cannot be understood without it, what is wrong.
+    /// Reads one line; returns the error if the lines behind cannot be understood without it.
     fn take(
         &mut self,
         fold: &mut Fold,
@@ -279,7 +280,7 @@ impl Progress<'_> {
     }
 }
 
-/// A line in the one way in which it can be written.
+/// Reads a line, which must be in its only written form.
 fn parsed<T: DeserializeOwned + Serialize>(line: &[u8]) -> Result<T, String> {
     let read: T = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let written = canonical::to_vec(&read).map_err(|error| error.to_string())?;
@@ -292,7 +293,7 @@ fn parsed<T: DeserializeOwned + Serialize>(line: &[u8]) -> Result<T, String> {
 
 struct Lines<'r> {
     from: &'r mut dyn BufRead,
-    /// Of the line that was read last, counted from 1.
+    /// Number of the last line read, counted from 1.
     line: u64,
 }
 

@@ -1,10 +1,12 @@
-//! Actions and tasks that are under way: `HOME/tenants/TENANT/acting/WORKSPACE.ID` and `…/tasks/WORKSPACE.ID`, a file
-//! that is locked by the process that carries it out. One that nobody has locked is left from a process that came
-//! to its end before. What somebody else needs to end it stands in `WORKSPACE.ID.json` beside it.
+//! Actions and tasks that are under way: `HOME/tenants/TENANT/acting/WORKSPACE.ID` and
+//! `…/tasks/WORKSPACE.ID`, a file that is locked by the process that carries it out. An unlocked
+//! one is left from a process that ended before. `WORKSPACE.ID.json` beside it has all that another
+//! process needs to end it.
 //!
-//! Those of actions are made and removed under the lock of the workspace, those of tasks under the turn. Those of file tasks
-//! (`…/file-tasks/`) are named by the task id alone and removed under their own lock. `actum status` locks each of the others for a
-//! moment, to look at it. Marks and notes outlive the process; notes that are synced outlive a stop of the machine, too.
+//! Those of actions are made and removed under the lock of the workspace, those of tasks under the
+//! turn. Those of file tasks (`…/file-tasks/`) are named by the task id alone and removed under
+//! their own lock. `actum status` locks each of the others for a moment, to look at it. Marks and
+//! notes outlive the process; notes that are synced outlive a stop of the machine, too.
 
 use actum_core::RunId;
 use actum_record::ledger::{TenantId, WorkspaceId};
@@ -15,7 +17,7 @@ use super::{HomeError, LedgerHome};
 /// The longest notes, in bytes: 64 MiB.
 const NOTES_BYTES_MAX: usize = 64 << 20;
 
-/// What can be under way.
+/// Kind of an activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activity {
     /// An action.
@@ -26,7 +28,7 @@ pub enum Activity {
     FileTask,
 }
 
-/// Something that is under way, or was left so.
+/// An activity that is under way, or was left so.
 #[derive(Debug)]
 #[must_use = "it is told for left as soon as this is gone"]
 pub struct UnderWay {
@@ -65,7 +67,7 @@ impl Marks {
         Ok(UnderWay { id, name, directory, _lock: lock })
     }
 
-    /// Takes the mark of something, made where it is missing. `None` where another process holds it.
+    /// Takes the mark of an activity, made if it is missing. `None` if another process holds it.
     ///
     /// # Errors
     /// [`HomeError`]
@@ -81,7 +83,7 @@ impl Marks {
         Ok(lock.map(|lock| UnderWay { id, name, directory, _lock: lock }))
     }
 
-    /// Keeps other processes from carrying out tasks in a workspace, as long as the turn is held. `None` where another
+    /// Keeps other processes from carrying out tasks in a workspace, as long as the turn is held. `None` if another
     /// process has it.
     ///
     /// # Errors
@@ -92,8 +94,8 @@ impl Marks {
         Ok(lock.map(|lock| TaskTurn { _lock: lock }))
     }
 
-    /// Takes those in a workspace that no process carries out any more, one after the other. Locks each; skips those that
-    /// another process has locked.
+    /// Takes the abandoned activities of a workspace, one after the other. Locks each; skips those
+    /// that another process has locked.
     ///
     /// # Errors
     /// [`HomeError`]
@@ -105,8 +107,9 @@ impl Marks {
         self.taken(doing, workspace, Directory::lock_if_free)
     }
 
-    /// Takes all tasks in a workspace that are marked, one after the other. Nobody carries one out, since the turn is held;
-    /// who only looks at one has it for a moment, which is waited for, two seconds at most.
+    /// Takes all tasks in a workspace that are marked, one after the other. None is being carried
+    /// out, since the turn is held. A process that only looks at one holds it for a moment, which
+    /// is waited for, two seconds at most.
     ///
     /// # Errors
     /// [`HomeError`]
@@ -179,16 +182,16 @@ impl UnderWay {
         self.id
     }
 
-    /// Keeps what somebody else needs to end it, in the place of what was kept before. Until it is made durable, a stop
-    /// of the machine can leave anything in its place.
+    /// Stores the notes that another process needs to end it, and replaces the notes before. Until
+    /// they are made durable, a stop of the machine can leave any bytes in their place.
     ///
     /// # Errors
-    /// [`HomeError`]; what was kept before is there still.
+    /// [`HomeError`]; the notes before are still stored.
     pub fn note(&self, notes: &[u8]) -> Result<(), HomeError> {
         self.directory.replace_for_now(&self.notes(), notes)
     }
 
-    /// The same, durably: either this is there at any time, or what was kept before.
+    /// Stores the notes durably: at any time either these are there or the notes before.
     ///
     /// # Errors
     /// [`HomeError`]
@@ -196,7 +199,7 @@ impl UnderWay {
         self.directory.replace(&self.notes(), notes)
     }
 
-    /// Makes what was kept last durable.
+    /// Makes the last notes durable.
     ///
     /// # Errors
     /// [`HomeError`]
@@ -204,7 +207,7 @@ impl UnderWay {
         self.directory.sync_file(&self.notes())
     }
 
-    /// The device of the file system that it is on: who syncs all of that makes it durable as well.
+    /// The device of the file system that it is on: a sync of that makes it durable as well.
     ///
     /// # Errors
     /// [`HomeError`]
@@ -212,7 +215,7 @@ impl UnderWay {
         self.directory.device()
     }
 
-    /// What was kept last.
+    /// Returns the last notes.
     ///
     /// # Errors
     /// [`HomeError`]
@@ -241,7 +244,7 @@ mod tests {
 
     use super::*;
 
-    /// AA-13: what was cut off is told from what is under way.
+    /// AA-13: an abandoned action is distinguished from one that is under way.
     #[test]
     fn an_action_is_left_once_nobody_holds_it() {
         let directory = tempfile::tempdir().unwrap();
@@ -294,7 +297,7 @@ mod tests {
         assert!(taken.into_inner() > 0);
     }
 
-    /// EX-13: what a task left behind can be ended by somebody else.
+    /// EX-13: an abandoned task can be ended by another process.
     #[test]
     fn what_is_noted_of_a_task_is_there_for_whoever_ends_it() {
         let directory = tempfile::tempdir().unwrap();

@@ -9,7 +9,7 @@ use super::trust::TRUSTED;
 use super::waiting::CONFIGURATION;
 use super::{KEYS, KEYS_NEW, LOCK, LedgerHome, NEW, TENANTS};
 
-/// Largest size of the lock: empty, or one byte where all names are durable.
+/// Largest size of the lock: empty, or one byte if all names are durable.
 const LOCK_BYTES_MAX: u64 = 1;
 /// Permission bits of the lock.
 const LOCK_MODE: u32 = 0o600;
@@ -17,11 +17,12 @@ const LOCK_MODE: u32 = 0o600;
 impl LedgerHome {
     /// Names of the directories in a home.
     pub const DIRECTORIES: [&str; 4] = [KEYS, KEYS_NEW, TENANTS, TRUSTED];
-    /// Name of the directory of the DuckDB library, which is no part of a ledger and can be there before it.
+    /// Name of the directory of the DuckDB library, which is no part of a ledger and may be older.
     pub const SQL: &str = "sql";
 
-    /// Finds an entry that is no part of a home: any but [`LedgerHome::SQL`], those that are made before the keys, and each of those where the
-    /// lock, which is made first, is missing or of another form. An empty or missing directory has none.
+    /// Finds an entry that is no part of a home. [`LedgerHome::SQL`] is a part, and so is every
+    /// entry that is made before the keys. Those count only beside the lock, which is made first
+    /// and must have its form. An empty or missing directory has no such entry.
     ///
     /// # Errors
     /// Those of the system.
@@ -33,7 +34,7 @@ impl LedgerHome {
         let has_lock = is_lock(&directory.join(LOCK))?;
         for entry in entries {
             let entry = entry?;
-            // It can be there before anything is recorded.
+            // It may exist before anything is recorded.
             if entry.file_name() == LedgerHome::SQL {
                 continue;
             }
@@ -45,7 +46,7 @@ impl LedgerHome {
     }
 }
 
-/// Whether an entry of that name is made before the keys of a home, or with them.
+/// Returns true if an entry of that name is made before the keys of a home, or with them.
 fn is_begun_with(name: &OsStr) -> bool {
     let files = [CONFIGURATION, LedgerHome::WAITING];
     let is_new_file = |name: &str| name.strip_suffix(NEW).is_some_and(|it| files.contains(&it));

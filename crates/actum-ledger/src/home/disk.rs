@@ -1,6 +1,6 @@
-//! The system calls in the home of the ledger: its directories and files, reached from handles.
+//! System calls in the home of the ledger: its directories and files, reached from handles.
 //!
-//! What is opened is checked by its handle (fstat(2)) and never by its path, which could lead
+//! An opened entry is checked by its handle (fstat(2)) and never by its path, which could lead
 //! elsewhere a moment later.
 
 use std::ffi::OsStr;
@@ -21,43 +21,44 @@ use zeroize::Zeroizing;
 use super::NEW;
 use super::problem::{HomeError, Thing};
 
-/// How often a lock is tried that another process has for a moment, and the pause between two tries: two seconds in all.
+/// Limit of tries for a lock that another process holds for a moment, and the pause between two
+/// tries: two seconds in all.
 const LOCK_TRIES: u32 = 100;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
-/// A directory that belongs to us and to nobody else.
+/// A directory that belongs to this user alone.
 #[derive(Debug)]
 pub(crate) struct Directory {
     handle: OwnedFd,
     path: PathBuf,
 }
 
-/// A lock that is held; where its process ends, it is free again.
+/// A held lock; it is released when its process ends.
 #[derive(Debug)]
 pub(crate) struct Lock {
     handle: OwnedFd,
     path: PathBuf,
 }
 
-/// With whom a lock is shared.
+/// Sharing of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// With all who want to share it.
+    /// Shared with all processes that want to share it.
     Shared,
-    /// With nobody.
+    /// Shared with no other process.
     Exclusive,
 }
 
 const DIRECTORY: OFlags =
     OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::RDONLY);
-/// Without waiting for the other end of a FIFO that someone put there.
+/// Opens a file without waiting for the other end of a FIFO in its place.
 const FILE: OFlags =
     OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 /// Permission bits of the group and of all others.
 const OTHERS: u32 = 0o077;
 
 impl Directory {
-    /// Opens the directory, if it is there.
+    /// Opens the directory, if it exists.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, HomeError> {
         Self::open_at(CWD, path.as_os_str(), path.to_owned())
     }
@@ -83,17 +84,17 @@ impl Directory {
         Ok(())
     }
 
-    /// Where it is.
+    /// Path of the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens the directory of that name in it, if it is there.
+    /// Opens the directory of that name in it, if it exists.
     pub(crate) fn directory(&self, name: &str) -> Result<Option<Self>, HomeError> {
         Self::open_at(&self.handle, OsStr::new(name), self.path.join(name))
     }
 
-    /// The same, made where it is missing.
+    /// Opens a directory in it, and makes it if missing.
     pub(crate) fn directory_made(&self, name: &str) -> Result<Self, HomeError> {
         match fs::mkdirat(&self.handle, name, mode_of(Thing::Directory)) {
             Ok(()) | Err(Errno::EXIST) => {}
@@ -103,7 +104,7 @@ impl Directory {
         self.directory(name)?.ok_or_else(gone)
     }
 
-    /// What the file of that name holds, if it is there.
+    /// Reads the file of that name, if it exists.
     pub(crate) fn read(
         &self,
         name: &str,
@@ -136,11 +137,10 @@ impl Directory {
         Ok(Some(bytes))
     }
 
-    /// Makes a file of that name, which must not be there. Its bytes are durable, its name is not
-    /// yet.
+    /// Makes a file of that name, which must not exist. Its bytes are durable, its name is not yet.
     pub(crate) fn create(&self, name: &str, bytes: &[u8]) -> Result<(), HomeError> {
         let created = self.written(name, bytes).and_then(|file| {
-            // Not tried again after EIO: the kernel would then say yes.
+            // Not tried again after EIO: the kernel would then report success.
             retry(|| fs::fsync(&file))
         });
         created.map_err(|error| refused("write", self.path.join(name), error))
@@ -157,8 +157,8 @@ impl Directory {
         Ok(file)
     }
 
-    /// Gives the file of that name other bytes, all at once and durably. Nobody else may do so at the
-    /// same time. After an error the file is as before; whether a power cut shows it so is then not known.
+    /// Replaces the bytes of the file of that name at once and durably. No other process may do so
+    /// at the same time. After an error the file is as before, though a power cut may show either.
     pub(crate) fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), HomeError> {
         let new = format!("{name}{NEW}");
         self.remove(&new)?;
@@ -187,7 +187,8 @@ impl Directory {
         Ok(())
     }
 
-    /// The same, and not durable: where the machine comes to a stop, anything may be there.
+    /// Replaces a file as [`Self::replace`] does, but not durably: after a stop of the machine it
+    /// may have any bytes.
     pub(crate) fn replace_for_now(&self, name: &str, bytes: &[u8]) -> Result<(), HomeError> {
         let new = format!("{name}{NEW}");
         self.remove(&new)?;
@@ -210,7 +211,7 @@ impl Directory {
         stat.map(|stat| stat.st_dev).map_err(|error| refused("examine", self.path.clone(), error))
     }
 
-    /// Gives what is in it another name.
+    /// Renames an entry of the directory.
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), HomeError> {
         self.rename_with(from, to, RenameFlags::empty())
             .map_err(|error| refused("rename", self.path.join(from), error))
@@ -220,12 +221,12 @@ impl Directory {
         fs::renameat_with(&self.handle, from, &self.handle, to, flags)
     }
 
-    /// Removes a file, if it is there.
+    /// Removes a file, if it exists.
     pub(crate) fn remove(&self, name: &str) -> Result<(), HomeError> {
         self.unlink(name, AtFlags::empty())
     }
 
-    /// Removes an empty directory, if it is there.
+    /// Removes an empty directory, if it exists.
     pub(crate) fn remove_directory(&self, name: &str) -> Result<(), HomeError> {
         self.unlink(name, AtFlags::REMOVEDIR)
     }
@@ -237,7 +238,7 @@ impl Directory {
         }
     }
 
-    /// The names in it that are text, as all of ours are, in their order.
+    /// Names in it that are text, as all of ours are, in their order.
     pub(crate) fn names(&self) -> Result<Vec<String>, HomeError> {
         let list = || {
             let mut names = Vec::new();
@@ -251,7 +252,8 @@ impl Directory {
         list().map_err(|error| refused("list", self.path.clone(), error))
     }
 
-    /// Removes files whose writing was cut off: they got no name in the `seconds` before the file `written` was written.
+    /// Removes files whose writing was cut off: those with a temporary name that are more than
+    /// `seconds` older than the file `written`.
     pub(crate) fn remove_cut_off(&self, written: &str, seconds: i64) -> Result<(), HomeError> {
         let modified = |name: &str| match fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)
         {
@@ -273,7 +275,8 @@ impl Directory {
         retry(|| fs::fsync(&self.handle)).map_err(|error| refused("sync", self.path.clone(), error))
     }
 
-    /// Makes durable the names that lead to it. What we may not open we made nothing in.
+    /// Makes the names that lead to it durable. A directory that we may not open has no entry of
+    /// ours.
     pub(crate) fn sync_way(&self) -> Result<(), HomeError> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
         for above in self.path.ancestors().skip(1) {
@@ -291,7 +294,7 @@ impl Directory {
     pub(crate) fn check_writable(&self) -> Result<(), HomeError> {
         let access = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
         match fs::accessat(&self.handle, ".", access, AtFlags::EACCESS) {
-            // Before Linux 5.8 it cannot be asked; what is attempted will tell.
+            // Linux before 5.8 cannot be asked; the attempt itself will show.
             Ok(()) | Err(Errno::NOSYS | Errno::INVAL) => Ok(()),
             Err(error) => {
                 Err(HomeError::Unwritable { path: self.path.clone(), source: error.into() })
@@ -310,13 +313,13 @@ impl Directory {
         taken.ok_or_else(|| refused("lock", path, Errno::AGAIN))
     }
 
-    /// Takes the lock of that name for itself, where it is there and nobody has it.
+    /// Takes the lock of that name exclusively, if it exists and is free.
     pub(crate) fn lock_if_free(&self, name: &str) -> Result<Option<Lock>, HomeError> {
         found(self.take_lock(name, OFlags::empty(), FlockOperation::NonBlockingLockExclusive))
     }
 
-    /// Takes the lock of that name for itself, where it is there. Who has it for a moment is waited for, and who keeps it is an
-    /// error.
+    /// Takes the lock of that name exclusively, if it exists. Waits for a process that has it for a
+    /// moment; one that keeps it is an error.
     pub(crate) fn lock_soon(&self, name: &str) -> Result<Option<Lock>, HomeError> {
         let operation = FlockOperation::NonBlockingLockExclusive;
         for _ in 0..LOCK_TRIES {
@@ -331,14 +334,15 @@ impl Directory {
         Err(HomeError::System { doing: "lock", path: self.path.join(name), source })
     }
 
-    /// Takes the lock of that name for itself where nobody has it, made where it is missing.
+    /// Takes the lock of that name exclusively if it is free; makes it if missing.
     pub(crate) fn lock_if_free_made(&self, name: &str) -> Result<Option<Lock>, HomeError> {
         loop {
             let operation = FlockOperation::NonBlockingLockExclusive;
             let Some(lock) = self.take_lock(name, OFlags::CREATE, operation)? else {
                 return Ok(None);
             };
-            // Who had it may have removed the file before it was locked here; the next one would lock a new file.
+            // The last holder may have removed the file before it was locked here; the next one
+            // would lock a new file.
             let stat = fs::fstat(&lock.handle);
             let stat = stat.map_err(|error| refused("look at", lock.path.clone(), error))?;
             if stat.st_nlink != 0 {
@@ -374,7 +378,8 @@ impl Directory {
         path: PathBuf,
     ) -> Result<Option<Self>, HomeError> {
         let name = name.as_bytes();
-        // A link that another process puts in the place of a directory meanwhile would lead each look elsewhere.
+        // Another process could put a link in the place of a directory, which would lead each look
+        // elsewhere.
         let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let handle = match retry(|| fs::openat2(&parent, name, DIRECTORY, Mode::empty(), resolve)) {
             Err(Errno::NOSYS | Errno::PERM) => {
@@ -385,7 +390,7 @@ impl Directory {
         let handle = match handle {
             Ok(handle) => handle,
             Err(Errno::NOENT) => return Ok(None),
-            // Which of the two it is tells the message alone.
+            // Only the message depends on which of the two it is.
             Err(Errno::LOOP) => return Err(HomeError::Symlink { path, what: Thing::Directory }),
             Err(Errno::NOTDIR) => {
                 let what = Thing::Directory;
@@ -405,7 +410,7 @@ impl Directory {
 }
 
 impl Lock {
-    /// Whether it was said of what it guards that it is durable, and nothing has been changed since.
+    /// Returns true if the guarded names were recorded as durable, and nothing was changed since.
     pub(crate) fn is_settled(&self) -> Result<bool, HomeError> {
         match fs::fstat(&self.handle) {
             Ok(stat) => Ok(stat.st_size > 0),
@@ -413,7 +418,8 @@ impl Lock {
         }
     }
 
-    /// Says so, or takes it back. It need not be durable: after a power cut all that is there is.
+    /// Records or revokes that all names are durable. It need not be durable itself: after a power
+    /// cut all remaining names are durable.
     pub(crate) fn settle(&self, is_settled: bool) -> Result<(), HomeError> {
         retry(|| fs::ftruncate(&self.handle, u64::from(is_settled)))
             .map_err(|error| refused("write", self.path.clone(), error))
@@ -425,8 +431,9 @@ impl Lock {
 pub(crate) struct FileId((u32, u32), u64);
 
 impl FileId {
-    /// That of what is at `path`, also of a link. Asks for nothing else: who asks for the times makes the
-    /// kernel give the next write a time of its own (since Linux 6.13), which the next sync waits for.
+    /// Returns the id of the entry at `path`, also of a link. Asks for nothing else. Since Linux 6.13
+    /// a query of the times makes the kernel give the next write a time of its own, which the next
+    /// sync waits for.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         let found = fs::statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::INO)?;
         Ok(Self((found.stx_dev_major, found.stx_dev_minor), found.stx_ino))
@@ -443,7 +450,7 @@ pub(crate) fn random() -> io::Result<Zeroizing<[u8; 32]>> {
     }
 }
 
-/// Refuses what is something else, belongs to another user, or is open to others.
+/// Refuses an entry of another kind, of another user, or open to others.
 fn check(handle: &OwnedFd, path: &Path, what: Thing) -> Result<fs::Stat, HomeError> {
     let stat = fs::fstat(handle).map_err(|error| refused("look at", path.to_owned(), error))?;
     let path = || path.to_owned();
@@ -468,7 +475,7 @@ fn mode_of(what: Thing) -> Mode {
     Mode::from_raw_mode(what.mode())
 }
 
-/// A lock that was taken; `None` where it is not there.
+/// Returns the taken lock; `None` if it is missing.
 fn found(taken: Result<Option<Lock>, HomeError>) -> Result<Option<Lock>, HomeError> {
     match taken {
         Err(HomeError::System { source, .. }) if source.kind() == io::ErrorKind::NotFound => {

@@ -1,4 +1,4 @@
-//! Why the home of the ledger cannot be used, and what would change that.
+//! Reasons why the home of the ledger cannot be used, with remedies.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -6,17 +6,17 @@ use std::{fmt, io};
 
 use actum_core::{ShellWord, path::Quoted};
 
-/// Why the home of the ledger, or something in it, cannot be used.
+/// Reason why the home of the ledger, or an entry in it, cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HomeError {
-    /// Another directory would be meant wherever the program is started.
+    /// A relative path names another directory wherever the program is started.
     #[error("cannot use `{}` as the home of the ledger: the path is not absolute", Shown(path))]
     Relative {
         /// The path.
         path: PathBuf,
     },
-    /// Who can change the link could lead to other keys.
+    /// A user who can change the link could lead to other keys.
     #[error(
         "cannot use `{}`: it is a symbolic link, which is not followed here; give the path that it \
          leads to, or put {what} in its place",
@@ -25,18 +25,18 @@ pub enum HomeError {
     Symlink {
         /// The path.
         path: PathBuf,
-        /// What should be there.
+        /// Expected kind of the entry.
         what: Thing,
     },
-    /// Something else is there.
+    /// Another entry is at the path.
     #[error("cannot use `{}`: it is not {what}", Shown(path))]
     Other {
         /// The path.
         path: PathBuf,
-        /// What should be there.
+        /// Expected kind of the entry.
         what: Thing,
     },
-    /// What another user can write is not believed.
+    /// An entry that another user can write is not trusted.
     #[error(
         "cannot use `{}`: it belongs to the user {owner}, and this process runs as {user}; run it as \
          that user, or with a home of its own",
@@ -45,12 +45,12 @@ pub enum HomeError {
     Owner {
         /// The path.
         path: PathBuf,
-        /// Whose it is.
+        /// Owner of the entry.
         owner: u32,
-        /// Who we are.
+        /// User of this process.
         user: u32,
     },
-    /// Others may read or write it.
+    /// Other users may read or write it.
     #[error(
         "cannot use `{}`: other users may reach it: its mode is {mode:04o} and must be {:04o}; if \
          nobody did, run `chmod {:o} {}`",
@@ -62,25 +62,25 @@ pub enum HomeError {
     TooOpen {
         /// The path.
         path: PathBuf,
-        /// What it is.
+        /// Kind of the entry.
         what: Thing,
         /// The permission bits it has.
         mode: u32,
     },
-    /// It may not be written to.
+    /// The directory cannot be written to.
     #[error("cannot write in `{}`: {source}", Shown(path))]
     Unwritable {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
-    /// It is longer than anything that this program puts there.
+    /// The file is longer than any that this program writes.
     #[error("cannot read `{}`: it has more than {max} bytes", Shown(path))]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// How many it may have.
+        /// Limit in bytes.
         max: usize,
     },
     /// The change was made, and may be lost in a power cut.
@@ -92,22 +92,22 @@ pub enum HomeError {
     Unsynced {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
     /// The system refused something.
     #[error("cannot {doing} `{}`: {source}", Shown(path))]
     System {
-        /// What was attempted.
+        /// Attempted operation.
         doing: &'static str,
-        /// On what.
+        /// Path of the operation.
         path: PathBuf,
-        /// Why not.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// What is expected at a path.
+/// Expected kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Thing {
     /// A directory.
@@ -117,7 +117,7 @@ pub enum Thing {
 }
 
 impl HomeError {
-    /// Turns the error of a sync into one that says that the change was made.
+    /// Turns the error of a sync into one that states that the change was made.
     pub(super) fn unsynced(self) -> Self {
         if let Self::System { path, source, .. } = self {
             return Self::Unsynced { path, source };
@@ -145,7 +145,7 @@ impl fmt::Display for Thing {
     }
 }
 
-/// A path as a person can read it.
+/// A path in human-readable form.
 pub(crate) struct Shown<'p>(pub(crate) &'p Path);
 
 impl fmt::Display for Shown<'_> {

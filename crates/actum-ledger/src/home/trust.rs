@@ -1,6 +1,6 @@
-//! Which workspaces' policies the operator trusts: the digest that each had when that was said.
+//! Workspaces whose policies the operator trusts, with the digest of each policy at that time.
 //!
-//! It stands beside the keys and not in the workspace, where a change could say it.
+//! The record is beside the keys and not in the workspace, where a change could forge it.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{Directory, HomeError, LedgerHome};
 
 pub(super) const TRUSTED: &str = "trusted";
-/// The longest record: a path, escaped, and what stands around it.
+/// Limit of a record in bytes: a path, escaped, and the text around it.
 const RECORD_BYTES_MAX: usize = 64 << 10;
 const FORMAT: &str = "actum.trusted-policy/1";
 
@@ -21,7 +21,7 @@ const FORMAT: &str = "actum.trusted-policy/1";
 pub struct TrustedPolicy {
     /// Digest of the file when it was trusted.
     pub policy: Digest,
-    /// When the trust takes effect.
+    /// Time at which the trust takes effect.
     pub from: Timestamp,
     /// Root of the workspace, escaped.
     pub root: String,
@@ -31,10 +31,10 @@ pub struct TrustedPolicy {
 #[serde(deny_unknown_fields)]
 struct Record {
     format: String,
-    /// Which workspace, for the reader; its name is the digest of the path.
+    /// Path of the workspace, for the reader; the name of the file is the digest of the path.
     root: String,
     policy: Digest,
-    /// When it takes effect; left out where it was at once.
+    /// Time at which it takes effect; left out if that was at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from: Option<Timestamp>,
 }
@@ -82,7 +82,7 @@ impl LedgerHome {
         self.change(|home| home.directory_made(TRUSTED)?.replace(&name(root), &bytes))
     }
 
-    /// Trusts no policy of the workspace at `root` any more.
+    /// Removes the trust in the policy of the workspace at `root`.
     ///
     /// # Errors
     /// [`HomeError`].

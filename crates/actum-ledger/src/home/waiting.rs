@@ -1,4 +1,5 @@
-//! What an installation remembers of its operator: that a decision waits, and where the configuration is.
+//! State of an installation for its operator: whether a decision waits, and the path of the
+//! configuration.
 
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ pub(super) const CONFIGURATION: &str = "configuration";
 const PATH_BYTES_MAX: usize = 4096;
 
 impl LedgerHome {
-    /// File that is there once a decision has waited; every command looks for it, and reads more only where it is.
+    /// File that exists once a decision has waited; every command looks for it, and reads more only
+    /// if it exists.
     pub const WAITING: &str = "waiting";
 
     /// Notes that a decision waits until `until`.
@@ -23,7 +25,7 @@ impl LedgerHome {
         self.change(|home| home.replace(Self::WAITING, format!("{until}\n").as_bytes()))
     }
 
-    /// Reads where the operator's configuration was when this installation was first used.
+    /// Reads the path of the operator's configuration at the first use of this installation.
     ///
     /// # Errors
     /// [`HomeError`].
@@ -33,7 +35,7 @@ impl LedgerHome {
         Ok(bytes.map(|bytes| path(&bytes)))
     }
 
-    /// Remembers where the operator's configuration is, durably.
+    /// Records the path of the operator's configuration, durably.
     ///
     /// # Errors
     /// [`HomeError`].

@@ -12,16 +12,16 @@ pub const PASSPHRASE_CHARACTERS_MIN: usize = 8;
 /// A passphrase, wiped when it goes. It is used byte for byte.
 pub struct Passphrase(Zeroizing<Vec<u8>>);
 
-/// Bytes that are no passphrase. Of what they are nothing is said.
+/// Bytes that are no passphrase. No message shows any of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PassphraseError {
-    /// There are none.
+    /// The passphrase is empty.
     #[error("it is empty")]
     Empty,
-    /// There are more than [`PASSPHRASE_BYTES_MAX`].
+    /// The passphrase has more than [`PASSPHRASE_BYTES_MAX`] bytes.
     #[error("it has more than {PASSPHRASE_BYTES_MAX} bytes")]
     TooLong,
-    /// Nobody could type it, and programs would not agree where it ends.
+    /// The passphrase cannot be typed, and programs would not agree where it ends.
     #[error("it is not one line: it has a line break or a zero byte in it")]
     NotALine,
 }
@@ -43,12 +43,12 @@ impl Passphrase {
         }
     }
 
-    /// Whether another one is the same.
+    /// Returns true if both passphrases are equal.
     pub fn is(&self, other: &Self) -> bool {
         self.0 == other.0
     }
 
-    /// Whether a key may be made with it. What is no UTF-8 is counted in bytes.
+    /// Returns true if a key may be made with it. Bytes that are not UTF-8 are counted one by one.
     pub(super) fn is_long_enough(&self) -> bool {
         let characters = std::str::from_utf8(&self.0).map(|text| text.chars().count());
         characters.unwrap_or(self.0.len()) >= PASSPHRASE_CHARACTERS_MIN
@@ -60,7 +60,7 @@ impl Passphrase {
 }
 
 impl fmt::Debug for Passphrase {
-    /// Nothing of it.
+    /// Prints nothing of it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Passphrase")
     }

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 use super::sealed::{self, Sealed};
 
 const LABEL: &str = "PRIVATE KEY";
-/// How long a key is that does not tell its public half.
+/// Length of a key without its public half, in bytes.
 pub(super) const DER_BYTES: usize = 48;
 /// Version 1, Ed25519, and an octet string of an octet string of 32 bytes, which follow.
 const HEAD: [u8; 16] = *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
@@ -27,7 +27,7 @@ pub fn public(key: &PublicKey) -> String {
     format!("-----BEGIN PUBLIC KEY-----\n{der}\n-----END PUBLIC KEY-----\n")
 }
 
-/// Whether a file is a public key as [`public`] writes it, and nothing else.
+/// Returns true if a file is a public key as [`public`] writes it, and nothing else.
 pub fn is_public(bytes: &[u8]) -> bool {
     let key = || {
         let text = std::str::from_utf8(bytes).ok()?;
@@ -38,20 +38,20 @@ pub fn is_public(bytes: &[u8]) -> bool {
     key().is_some_and(|key| public(&key).as_bytes() == bytes)
 }
 
-/// What the file of a private key holds.
+/// Content of a private key file.
 pub(super) enum Content {
-    /// A key that whoever reads the file has.
+    /// A key without a passphrase, usable by any reader of the file.
     Open(SigningKey),
-    /// One that takes a passphrase, too.
+    /// A key under a passphrase.
     Sealed(Sealed),
 }
 
-/// Why a text holds no key that we read.
+/// Reason why a text holds no readable key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unreadable {
-    /// It is no key, or is damaged.
+    /// The text is no key, or is damaged.
     Malformed,
-    /// It is protected in another way than ours, or at a cost beyond our limit.
+    /// The key is protected by another scheme than ours, or at a cost beyond our limit.
     Scheme,
 }
 
@@ -98,7 +98,7 @@ mod tests {
         MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n\
         -----END PRIVATE KEY-----\n";
     const SEED: &str = "d4ee72dbf913584ad5b6d8f1f769f8ad3afe7c28cbf1d4fbe097a88f44755842";
-    /// The second one, which says the public half as well.
+    /// The second version, which has the public half as well.
     const WITH_PUBLIC: &str = "-----BEGIN PRIVATE KEY-----\n\
         MHICAQEwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n\
         oB8wHQYKKoZIhvcNAQkJFDEPDA1DdXJkbGUgQ2hhaXJzgSEAGb9ECWmEzf6FQbrB\n\

@@ -11,16 +11,16 @@ use super::pem::{self, Content, Unreadable};
 use super::{Admission, KeyError, SigningKey, sealed};
 use crate::home::{Directory, random};
 
-/// The longest file of a private key, in bytes; ours have 119, and under a passphrase 290.
+/// Limit of the file of a private key, in bytes; ours have 119, and under a passphrase 290.
 const PEM_BYTES_MAX: usize = 4096;
 
-/// What keeps others from a private key.
+/// Protection of a private key against other users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protection {
     /// A passphrase, which each use takes.
     Passphrase,
-    /// Nothing but that other users may not read the file.
+    /// Only the permissions of the file keep other users from reading it.
     FilePermissions,
 }
 
@@ -77,7 +77,8 @@ impl NewKey {
     }
 }
 
-/// Whether a key of the role belongs to the operator, who unlocks it: the others sign unattended.
+/// Returns true if a key of the role belongs to the operator, who unlocks it: the others sign
+/// unattended.
 pub(super) fn may_wait(role: KeyRole) -> bool {
     match role {
         KeyRole::Approval | KeyRole::Lease | KeyRole::Host => true,
@@ -111,8 +112,7 @@ pub(super) fn read(
     Ok(key)
 }
 
-/// The private half of a key that goes, where it is at hand. A passphrase that was given must be the
-/// right one.
+/// Reads the private half of the retired key, if it is available. A given passphrase must be right.
 pub(super) fn read_last(
     directory: &Directory,
     entry: &KeyEntry,
@@ -131,7 +131,7 @@ pub(super) fn read_last(
     }
 }
 
-/// How the file of a key is protected.
+/// Returns the protection of a key file.
 pub(super) fn protection(directory: &Directory, entry: &KeyEntry) -> Result<Protection, KeyError> {
     content(directory, entry).map(|content| match content {
         Content::Open(_) => Protection::FilePermissions,

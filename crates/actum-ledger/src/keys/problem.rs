@@ -1,4 +1,4 @@
-//! Why there is no key to sign with, and what to do about it.
+//! Reasons why no key can sign, with remedies.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use actum_record::signer::{KeyId, KeyRole};
 use super::passphrase::PASSPHRASE_CHARACTERS_MIN;
 use crate::home::{HomeError, Shown};
 
-/// Why there is no key to sign with.
+/// Reason why no key can sign.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
@@ -23,14 +23,14 @@ pub enum KeyError {
         /// The home.
         home: PathBuf,
     },
-    /// Keys are there, and what tells of them is not.
+    /// Keys exist, but the keyring that lists them is missing.
     #[error(
-        "the keyring `{}` is missing, and the keys beside it cannot be told from others without it; \
+        "the keyring `{}` is missing, and the keys beside it cannot be distinguished from others without it; \
          put it back from a backup or from what `actum key export` wrote",
         Shown(path)
     )]
     NoKeyring {
-        /// Where it should be.
+        /// Expected path of the keyring.
         path: PathBuf,
     },
     /// The keyring cannot be believed.
@@ -42,7 +42,7 @@ pub enum KeyError {
     Keyring {
         /// The keyring.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Error in the keyring.
         source: KeyringError,
     },
     /// The keyring has no key of the role.
@@ -56,7 +56,7 @@ pub enum KeyError {
         /// The keyring.
         path: PathBuf,
     },
-    /// There is a key, and it would not sign any more.
+    /// A key that no longer signs is present.
     #[error(
         "the {role} key `{id}` is there already; `actum key rotate {role}` makes one that takes its \
          place"
@@ -77,7 +77,7 @@ pub enum KeyError {
         role: KeyRole,
         /// Its name.
         id: KeyId,
-        /// When it begins to count.
+        /// Time at which it begins to count.
         from: Timestamp,
     },
     /// No key of the role waits to be admitted.
@@ -103,7 +103,7 @@ pub enum KeyError {
         role: KeyRole,
         /// Its name.
         id: KeyId,
-        /// Where it should be.
+        /// Expected path of the key.
         path: PathBuf,
     },
     /// The file is no private key.
@@ -120,7 +120,7 @@ pub enum KeyError {
     },
     /// The file is another key than the keyring says.
     #[error(
-        "cannot use `{}`: it is not the {role} key `{id}` that the keyring tells of; put that back \
+        "cannot use `{}`: it is not the {role} key `{id}` that the keyring names; put that back \
          from a backup, or make a new one with `actum key rotate {role}`",
         Shown(path)
     )]
@@ -132,7 +132,7 @@ pub enum KeyError {
         /// The file.
         path: PathBuf,
     },
-    /// The file is protected in a way that is not ours.
+    /// The file is protected by another scheme than ours.
     #[error(
         "cannot use the {role} key `{}`: what protects it is not scrypt with AES-256-CBC, or costs more \
          than 256 MiB; protect it so, or put it back from a backup",
@@ -181,18 +181,18 @@ pub enum KeyError {
         /// Its file.
         path: PathBuf,
     },
-    /// The key must sign while nobody is there to give a passphrase.
+    /// The key must sign unattended, so no user can give a passphrase.
     #[error("cannot protect a {role} key by a passphrase: it signs while nobody is there")]
     Unattended {
         /// Its role.
         role: KeyRole,
     },
-    /// It could be guessed.
+    /// The passphrase could be guessed.
     #[error(
         "cannot make a key: the passphrase has fewer than {PASSPHRASE_CHARACTERS_MIN} characters"
     )]
     ShortPassphrase,
-    /// The clock stands before the key was made.
+    /// The clock is before the time at which the key was made.
     #[error(
         "the {role} key `{id}` counts from {from} on, and the clock says that it is {now}: set the \
          clock right"
@@ -204,7 +204,7 @@ pub enum KeyError {
         id: KeyId,
         /// Its beginning.
         from: Timestamp,
-        /// What the clock says.
+        /// Time of the clock.
         now: Timestamp,
     },
     /// The key counts no longer.
@@ -219,7 +219,7 @@ pub enum KeyError {
         id: KeyId,
         /// Its end.
         until: Timestamp,
-        /// What the clock says.
+        /// Time of the clock.
         now: Timestamp,
     },
     /// The key is in other hands.
@@ -237,13 +237,13 @@ pub enum KeyError {
     /// The kernel gave no random bytes.
     #[error("cannot make a key: the system gave no random bytes: {source}")]
     NoRandomness {
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
-    /// It has no text.
+    /// The item has no text form.
     #[error("cannot make a key: the {what} cannot be written down")]
     Unwritable {
-        /// What.
+        /// Name of the item.
         what: &'static str,
     },
 }

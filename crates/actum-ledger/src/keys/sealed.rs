@@ -14,7 +14,7 @@ use super::pem::{self, DER_BYTES, Unreadable};
 
 pub(super) const LABEL: &str = "ENCRYPTED PRIVATE KEY";
 
-/// What it takes to try one passphrase: memory of `n`·`r`·128 bytes, written and read `p` times.
+/// Cost of one passphrase attempt: memory of `n`·`r`·128 bytes, written and read `p` times.
 #[derive(Debug, Clone, Copy)]
 struct Cost {
     n: u64,
@@ -25,7 +25,7 @@ struct Cost {
 /// About 100 ms. OpenSSL reads nothing that takes more than 32 MiB, so the memory is passed five times
 /// instead.
 const COST: Cost = Cost { n: 1 << 14, r: 8, p: 5 };
-/// The most that a file may make us write, in bytes: some tenths of a second.
+/// Limit of the memory that a file may make us write, in bytes: some tenths of a second.
 const COST_BYTES_MAX: u64 = 256 << 20;
 const BLOCK: usize = 16;
 
@@ -71,7 +71,7 @@ fn write_at(
 }
 
 impl Sealed {
-    /// Reads what is in the text; nothing is computed yet.
+    /// Reads the parameters and the text; nothing is computed yet.
     pub(super) fn read(der: &[u8]) -> Result<Self, Unreadable> {
         let info = EncryptedPrivateKeyInfoRef::from_der(der).map_err(|_| Unreadable::Malformed)?;
         match info.encryption_algorithm.pbes2().filter(|parameters| is_ours(parameters)) {
@@ -83,8 +83,8 @@ impl Sealed {
         }
     }
 
-    /// The key, where the passphrase is the right one. Nothing tells another one from damage: what
-    /// comes out is no key then, or is not the one that the keyring names.
+    /// Returns the key, if the passphrase is right. A wrong passphrase looks like damage: the
+    /// result is no key then, or is not the one that the keyring names.
     pub(super) fn open(&self, passphrase: &Passphrase) -> Option<SigningKey> {
         let mut buffer = Zeroizing::new(self.data.clone());
         let der = self.parameters.decrypt_in_place(passphrase.as_bytes(), &mut buffer).ok()?;
@@ -92,7 +92,7 @@ impl Sealed {
     }
 }
 
-/// Whether it is a scheme that we read, at a bearable cost.
+/// Returns true if it is a supported scheme at a bearable cost.
 fn is_ours(Parameters { kdf, encryption }: &Parameters) -> bool {
     let (Kdf::Scrypt(scrypt), EncryptionScheme::Aes256Cbc { .. }) = (kdf, encryption) else {
         return false;
@@ -119,7 +119,7 @@ mod tests {
 
     const SEED: [u8; 32] = [7; 32];
     const RANDOM: [u8; 32] = [9; 32];
-    /// The least there is: a test tries many.
+    /// Lowest cost, since a test tries many passphrases.
     const CHEAP: Cost = Cost { n: 2, r: 1, p: 1 };
 
     fn passphrase(text: &str) -> Passphrase {
@@ -149,7 +149,7 @@ mod tests {
         assert_ne!(*other, cheap());
     }
 
-    /// FE-14: one in 256 wrong passphrases leaves what looks whole.
+    /// FE-14: one in 256 wrong passphrases gives a well-formed result.
     #[test]
     fn no_other_passphrase_opens_a_key() {
         let text = cheap();

@@ -13,22 +13,23 @@ use crate::store::Store;
 
 /// A store that one thread uses at a time.
 ///
-/// One connection serves appends and reads: a process that makes one change opens no second one. Only a reader that would
-/// wait for the disk, since the writer is appending, opens a snapshot of its own.
+/// One connection serves appends and reads: a process that makes one change opens no second one.
+/// Only a reader that would wait for the disk, since the writer is appending, opens a snapshot of
+/// its own.
 pub(super) struct SharedStore {
     state: Mutex<State>,
-    /// Whether an append is being made durable.
+    /// True while an append is made durable.
     is_appending: AtomicBool,
-    /// Most bytes of the log, for a store that is opened anew.
+    /// Most bytes of the log, for a store that is opened again.
     bytes_max: AtomicU64,
-    /// Opens snapshots beside the store, where the store has such.
+    /// Opens snapshots beside the store, if the store has such.
     snapshots: OnceLock<OpenSnapshot>,
 }
 
 struct State {
     open: Opener,
     store: Option<Box<dyn Store>>,
-    /// Why the store could not be opened before it was needed.
+    /// Reason why the store could not be opened early.
     unreported: Option<LedgerError>,
 }
 
@@ -43,7 +44,7 @@ impl SharedStore {
         }
     }
 
-    /// Opens the store before it is needed. The error is returned to the first who needs it.
+    /// Opens the store before it is needed. The error is returned to the first caller.
     pub(super) fn open_early(&self) {
         let mut state = self.lock();
         let failed = state.store(self).err();
@@ -99,15 +100,16 @@ impl SharedStore {
         answer
     }
 
-    /// A snapshot for a reader that would wait for an append otherwise. `None` where the store has no snapshots or none
-    /// can be opened: the reader then waits.
+    /// Returns a snapshot for a reader that would wait for an append otherwise. `None` if the store
+    /// has no snapshots or none can be opened: the reader then waits.
     fn snapshot_beside_append(&self) -> Option<Box<dyn Snapshot>> {
         let is_appending = self.is_appending.load(Ordering::Relaxed);
         let open = self.snapshots.get().filter(|_| is_appending)?;
         open().ok()
     }
 
-    /// Waits for the store. After a panic of its last user it is opened anew: a transaction may be open in it.
+    /// Waits for the store. After a panic of its last user it is opened again: a transaction may be
+    /// open in it.
     fn lock(&self) -> MutexGuard<'_, State> {
         let mut is_poisoned = false;
         let mut state = self.state.lock().unwrap_or_else(|poisoned: PoisonError<_>| {

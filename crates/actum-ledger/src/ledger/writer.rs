@@ -1,4 +1,4 @@
-//! The thread that writes: takes together what waits, answers, and signs afterwards.
+//! Writer thread: batches waiting appends, answers, and signs afterwards.
 
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,21 +15,21 @@ use crate::log::SignedCheckpoint;
 use crate::new_entry::{Appended, Request};
 use crate::store::Store;
 
-/// The most requests in one transaction.
+/// Limit of the requests in one transaction.
 const BATCH_MAX: usize = 256;
 
 type Answer<T> = Sender<Result<T, LedgerError>>;
 type Question = Box<dyn FnOnce(Result<&mut (dyn Store + 'static), LedgerError>) + Send>;
 
-/// What the writer is asked for.
+/// Message to the writer.
 pub(super) enum Message {
-    /// To append these entries, all or none.
+    /// Appends these entries, all or none.
     Append { entries: Request, answer: Answer<Vec<Appended>> },
-    /// To answer a question.
+    /// Answers a question.
     Ask(Question),
-    /// To get ready for the next append, when nothing else waits.
+    /// Gets ready for the next append, when nothing else waits.
     Warm,
-    /// To sign what there is.
+    /// Signs a checkpoint of the log.
     Checkpoint(Answer<Option<SignedCheckpoint>>),
 }
 
@@ -48,9 +48,9 @@ impl Message {
 pub(super) struct Writer {
     store: Arc<SharedStore>,
     key: CheckpointKey,
-    /// How many entries the newest checkpoint covers, or one that this writer saw before.
+    /// Number of entries that the newest checkpoint covers, or one that this writer saw before.
     covered: u64,
-    /// Why the last checkpoint that was due could not be signed.
+    /// Reason why the last checkpoint that was due could not be signed.
     warning: Arc<Mutex<Option<LedgerError>>>,
 }
 
@@ -65,7 +65,7 @@ impl Writer {
 
     /// Serves until the last handle is gone.
     pub(super) fn serve(mut self, messages: &Receiver<Message>) {
-        // It is opened while nobody waits yet; what goes wrong is told to the first who asks.
+        // It is opened while no caller waits yet; an error is reported to the first caller.
         self.store.open_early();
         let mut next = messages.recv().ok();
         let mut is_warm = false;
@@ -79,7 +79,7 @@ impl Writer {
                 Message::Ask(question) => self.ask(question),
                 Message::Warm => {}
                 Message::Checkpoint(answer) => {
-                    // Whoever asked may have gone, here and below.
+                    // The caller may have gone, here and below.
                     drop(answer.send(self.checkpoint()));
                 }
             }
@@ -88,7 +88,7 @@ impl Writer {
             }
             if next.is_none() && !is_warm {
                 is_warm = true;
-                // What keeps it from getting ready is told to the next who asks.
+                // An error of getting ready is reported to the next caller.
                 drop(self.store.with(Store::warm));
             }
             if next.is_none() {
@@ -127,10 +127,10 @@ impl Writer {
         }
     }
 
-    /// What nobody waits for, in a log of at least `size` entries. An error here changes nothing that
-    /// was answered: a checkpoint is tried again after the next entries, and so is taking over the
-    /// log of the database. That a checkpoint could not be signed is kept, since it may say that the
-    /// log was changed.
+    /// Does the work that no caller waits for, in a log of at least `size` entries. An error here
+    /// changes no given answer: a checkpoint is tried again after the next entries, and so is
+    /// taking over the log of the database. A failure to sign a checkpoint is kept, since it may
+    /// show that the log was changed.
     fn afterwards(&mut self, size: u64) {
         let signed = match self.is_due(size) {
             Ok(false) => None,
@@ -143,7 +143,8 @@ impl Writer {
         drop(self.store.with(Store::tidy));
     }
 
-    /// Asks the store only where what is known says that it is time: another process may have signed.
+    /// Returns true if a checkpoint is due. Asks the store only if the known size makes one due:
+    /// another process may have signed.
     fn is_due(&mut self, size: u64) -> Result<bool, LedgerError> {
         if size < self.covered.saturating_add(CHECKPOINT_ENTRIES) {
             return Ok(false);
@@ -153,7 +154,7 @@ impl Writer {
         Ok(size >= self.covered.saturating_add(CHECKPOINT_ENTRIES))
     }
 
-    /// Signs what is durable.
+    /// Signs the durable entries.
     fn checkpoint(&self) -> Result<Option<SignedCheckpoint>, LedgerError> {
         let key = (self.key)()?;
         self.store.with(|store| signed_checkpoint(store, &*key))
@@ -185,7 +186,7 @@ fn signed_checkpoint(
     Ok(Some(signed))
 }
 
-/// Two checkpoints of one log that contradict each other would convict whoever signed them.
+/// Checks that two checkpoints of one log agree: a contradiction would convict their signer.
 fn check_continues(
     store: &dyn Store,
     newest: &SignedCheckpoint,
@@ -213,7 +214,7 @@ fn check_continues(
     )))
 }
 
-/// Takes along the appends that wait already, and gives what is to be done after them.
+/// Adds the appends that wait already, and returns the message to handle after them.
 fn gather(
     messages: &Receiver<Message>,
     batch: &mut Vec<Request>,

@@ -1,4 +1,4 @@
-//! Rows about the Agent Execution Core, as its entries tell.
+//! Rows about the Agent Execution Core, computed from its entries.
 
 use actum_core::{Digest, Timestamp};
 use actum_record::agent::{AgentPlanId, CorrelationId, StepId};
@@ -52,7 +52,7 @@ pub struct AgentCurrentRow {
     pub correlation: CorrelationId,
     /// State after the event.
     pub state: AgentState,
-    /// Idempotency key of the step; none before there is a plan.
+    /// Idempotency key of the step; `None` without a plan.
     pub key: Option<Digest>,
     /// Name of the reason.
     pub reason: Option<String>,

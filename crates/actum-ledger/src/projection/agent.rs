@@ -1,4 +1,5 @@
-//! Rules of the Agent Execution Core: no step changes its state without an entry, and no effect starts twice (AEC-7, AEC-8).
+//! Rules of the Agent Execution Core: no step changes its state without an entry, and no effect
+//! starts twice (AEC-7, AEC-8).
 
 mod fold;
 
@@ -43,12 +44,12 @@ pub struct KnownEscalation {
     pub resolved: Option<u64>,
 }
 
-/// Reader of what earlier entries say about the agent core.
+/// Reader of the facts of earlier entries about the agent core.
 pub trait AgentReader {
     /// Error of a store that cannot be read.
     type Error;
 
-    /// Tenant of the log; none where it has no first entry.
+    /// Tenant of the log; `None` if it has no first entry.
     ///
     /// # Errors
     /// Those of the store, as of everything here.
@@ -80,7 +81,7 @@ pub trait AgentReader {
         step: &StepId,
     ) -> Result<Option<AgentCurrentRow>, Self::Error>;
 
-    /// Goal that the key of a request stands for: the first one with an event that names it.
+    /// Goal that the key of a request is bound to: the first one with an event that names it.
     ///
     /// # Errors
     /// See [`AgentReader::log_tenant`].
@@ -170,8 +171,8 @@ pub(crate) fn after<'e, R: AgentReader + ?Sized>(
     })
 }
 
-/// Checks plan, request, catalog, access decision and confirmation that an event names. Each must be of its goal and step; those of
-/// a start must also allow it.
+/// Checks plan, request, catalog, access decision and confirmation that an event names. Each must
+/// be of its goal and step; those of a start must also allow it.
 fn check_links<R: AgentReader + ?Sized>(
     reader: &R,
     entry: &AgentExecution,
@@ -305,8 +306,8 @@ fn claim_of<'c>(
     }
 }
 
-/// Tests whether the event leads from the state `before` to the state that it names. A decision without an effect keeps the
-/// state of a claimed step, and a failed replay is kept for good.
+/// Tests whether the event leads from the state `before` to the state that it names. A decision
+/// without an effect keeps the state of a claimed step, and a failed replay is kept permanently.
 fn can_follow(before: Option<AgentState>, is_claimed: bool, entry: &AgentExecution) -> bool {
     let has_failed_replay = before == Some(AgentState::ReplayFailed);
     match entry.event {

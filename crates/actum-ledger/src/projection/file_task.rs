@@ -18,7 +18,7 @@ pub struct KnownFileTask {
 /// Computes a file task after the entry `index` with the hash `leaf`, which does `event` with it.
 ///
 /// # Errors
-/// [`Refusal`] where the entry cannot stand there.
+/// [`Refusal`] if the entry cannot follow.
 pub(crate) fn after(
     before: Option<&KnownFileTask>,
     event: &FileTaskEvent,

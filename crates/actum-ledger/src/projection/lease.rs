@@ -8,10 +8,11 @@ use actum_record::ledger::{LeaseEvent, LeaseUse};
 use crate::error::Refusal;
 use crate::log::LeaseRow;
 
-/// Computes the rows of the blocks that the entry `index` is about. `known` reads the row of a block as it was before.
+/// Computes the rows of the blocks that the entry `index` is about. `known` reads the row of a
+/// block as it was before.
 ///
 /// # Errors
-/// Those of `known`; [`Refusal`] inside, where the entry cannot stand there.
+/// Those of `known`; [`Refusal`] inside, if the entry cannot follow.
 pub(crate) fn after<E>(
     event: &LeaseEvent,
     index: u64,
@@ -44,7 +45,7 @@ pub(crate) fn after<E>(
     })
 }
 
-/// Whether a lease of these blocks counts: the first one was granted, and none was revoked.
+/// Checks that a lease of these blocks counts: the first one was granted, and none was revoked.
 fn can_start(rows: &[LeaseRow]) -> Result<(), Refusal> {
     if let Some(first) = rows.first().filter(|first| first.granted.is_none()) {
         return Err(Refusal::LeaseNotGranted { lease: first.lease });
@@ -53,7 +54,7 @@ fn can_start(rows: &[LeaseRow]) -> Result<(), Refusal> {
     revoked.map_or(Ok(()), |(lease, revoked)| Err(Refusal::LeaseRevoked { lease, revoked }))
 }
 
-/// The rows after one more use. A block that stands there twice is used once.
+/// Returns the rows after one more use. A block that is listed twice is used once.
 fn used(blocks: &[LeaseUse], rows: Vec<LeaseRow>) -> Result<Vec<LeaseRow>, Refusal> {
     for (block, row) in blocks.iter().zip(&rows) {
         if let Some(uses) = block.uses.filter(|uses| row.used >= *uses) {

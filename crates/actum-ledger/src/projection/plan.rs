@@ -1,4 +1,5 @@
-//! What is known of plans: from the queue over an answer to the one run or action that it lets go (AA-5).
+//! Plans in the projection: from the queue over an answer to the one run or action that it allows
+//! (AA-5).
 
 use actum_core::Digest;
 use actum_record::ledger::{Answer, EntryFacts, EntryKind, Judged};
@@ -6,12 +7,12 @@ use actum_record::ledger::{Answer, EntryFacts, EntryKind, Judged};
 use crate::error::Refusal;
 use crate::log::PlanRow;
 
-/// What is known of a plan, and the hashes of the entries that queued and answered it.
+/// Facts about a plan, and the hashes of the entries that queued and answered it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownPlan {
-    /// What its entries tell.
+    /// Row computed from its entries.
     pub row: PlanRow,
-    /// What was judged when it was queued: each later entry about it must name the same.
+    /// Facts judged when it was queued: each later entry about it must name the same.
     pub judged: Judged,
     /// Hash of its `PLAN_QUEUED`.
     pub queued_leaf: Digest,
@@ -19,11 +20,11 @@ pub struct KnownPlan {
     pub answered_leaf: Option<Digest>,
 }
 
-/// What is known of a plan after the entry `index` with the hash `leaf`, from what was known of it before.
-/// Nothing where the entry is about no plan.
+/// Computes a plan after the entry `index` with the hash `leaf`, from its state before. `None` if
+/// the entry is about no plan.
 ///
 /// # Errors
-/// [`Refusal`] where the entry cannot stand there.
+/// [`Refusal`] if the entry cannot follow.
 pub(crate) fn after(
     before: Option<&KnownPlan>,
     facts: &EntryFacts,
@@ -83,8 +84,8 @@ pub(crate) fn after(
     }
 }
 
-/// Whether an answer can come after another: a plan is approved or denied once, and what was approved can
-/// be revoked.
+/// Returns true if an answer can come after another: a plan is approved or denied once, and an
+/// approval can be revoked.
 fn can_follow(before: Option<Answer>, answer: Answer) -> bool {
     match answer {
         Answer::Approved | Answer::Denied => before.is_none(),

@@ -19,8 +19,8 @@ pub(super) const CURRENT: &str = "agent_execution_current";
 pub(super) const MINUTE: &str = "agent_slo_minute";
 
 const REMOVE_CURRENT: &str = "DELETE FROM agent_execution_current";
-/// The other columns are those of the row with the greatest `seq`, as SQLite defines for `max` (lang_select.html, 2.5), and
-/// rows come in the order of the primary key.
+/// The other columns are those of the row with the greatest `seq`, as SQLite defines for `max`
+/// (lang_select.html, 2.5), and rows come in the order of the primary key.
 const REBUILD_CURRENT: &str = "INSERT INTO agent_execution_current (tenant_id, plan_id, step_id, last_seq, \
      correlation_id, state, decision_key, reason_code, updated_at) \
      SELECT tenant_id, plan_id, step_id, max(seq), correlation_id, state, decision_key, reason_code, created_at \

@@ -53,8 +53,8 @@ pub(super) fn prepare(link: &Link) -> Result<(), LedgerError> {
 }
 
 impl SqliteStore {
-    /// Makes one durable transaction. INVARIANT: `Ok` is durable, and any error but `OutcomeUnknown`
-    /// is of a transaction that nobody will ever see.
+    /// Makes one durable transaction. INVARIANT: `Ok` is durable, and after any error but
+    /// `OutcomeUnknown` the transaction is never visible.
     pub(super) fn write<T>(
         &mut self,
         change: impl FnOnce(&mut Link, &mut Frontier) -> Result<T, LedgerError>,
@@ -85,7 +85,8 @@ impl SqliteStore {
     }
 }
 
-/// All of it but the beginning. Other processes may have appended since the edge was last seen.
+/// Makes a transaction without its `BEGIN`. Other processes may have appended since the edge was
+/// last seen.
 fn transaction<T>(
     link: &mut Link,
     seen: Option<Frontier>,
@@ -98,11 +99,11 @@ fn transaction<T>(
     Ok((done, frontier))
 }
 
-/// The edge of the log, as it was seen or as it is now.
+/// Returns the edge of the log, as it was seen or as it is now.
 ///
 /// # Errors
-/// `Damaged` where a checkpoint covers more than there is; looked at only where the size is not the one
-/// that was seen.
+/// `Damaged` if a checkpoint covers more than the log has. That is checked only if the size is not
+/// the one that was seen.
 pub(super) fn edge(link: &Link, seen: Option<Frontier>) -> Result<Frontier, LedgerError> {
     let size = link.size()?;
     if let Some(seen) = seen.filter(|seen| seen.size() == size) {
@@ -118,8 +119,9 @@ pub(super) fn edge(link: &Link, seen: Option<Frontier>) -> Result<Frontier, Ledg
     link.frontier(size)
 }
 
-/// A new connection in the place of one whose last commit failed. What that commit left may be found
-/// in the log of the database though it is not durable, so all of the log is made durable first.
+/// Makes a new connection in place of one whose last commit failed. The log of the database may
+/// hold the entries of that commit though they are not durable, so all of the log is made durable
+/// first.
 fn reconnect(link: &mut Link) -> Result<(), LedgerError> {
     let fresh = connect(&link.path)?;
     let taken = fresh.connection.query_row("PRAGMA wal_checkpoint(FULL)", (), |row| {
@@ -134,7 +136,7 @@ fn reconnect(link: &mut Link) -> Result<(), LedgerError> {
     Ok(())
 }
 
-/// Appends what belongs there, inside a transaction.
+/// Appends the requests that belong in the log, inside a transaction.
 pub(super) fn requests(
     link: &mut Link,
     frontier: &mut Frontier,
@@ -157,8 +159,8 @@ pub(super) fn requests(
     requests.iter().map(append).collect()
 }
 
-/// Whether an entry starts or queues the undo of a run that is not an undo itself. A redo has no reserve: undo and redo in
-/// turn would use it up.
+/// Returns true if an entry starts or queues the undo of a run that is not an undo itself. A redo
+/// has no reserve: undo and redo in turn would use it up.
 fn takes_back(link: &Link, entry: &Prepared) -> Result<bool, LedgerError> {
     let row = entry.facts().undoes.map(|undoes| link.run(undoes)).transpose()?.flatten();
     let Some(row) = row else { return Ok(false) };
@@ -168,7 +170,7 @@ fn takes_back(link: &Link, entry: &Prepared) -> Result<bool, LedgerError> {
     Ok(facts.undoes.is_none())
 }
 
-/// How many bytes the database has, with the pages that its log still holds.
+/// Size of the database in bytes, with the pages that its log still holds.
 fn bytes(link: &Link) -> Result<u64, LedgerError> {
     let ask = || link.connection.prepare_cached(BYTES)?.query_row((), |row| row.get(0));
     ask().map_err(|error| fault("read", &link.path, error))
@@ -315,7 +317,7 @@ pub(super) fn checkpoint(link: &Link, checkpoint: &SignedCheckpoint) -> Result<(
     }
 }
 
-/// Takes the pages in the log of the database over where they are more than `pages`. Another process
+/// Takes the pages in the log of the database over if they are more than `pages`. Another process
 /// that does so at the moment is left alone with it.
 pub(super) fn take_over(link: &Link, pages: u32) -> Result<(), LedgerError> {
     let run = |sql| {

@@ -1,4 +1,5 @@
-//! Verification of what a database keeps beside the entries: its tables, its rows and what finds them.
+//! Verification of all that a database keeps beside the entries: its tables, its rows and its
+//! indexes.
 
 pub(super) mod agent;
 pub(super) mod documents;

@@ -1,7 +1,8 @@
-//! The turnstile before the database: processes append in the order in which they come.
+//! Fair lock before the database: processes append in the order in which they come.
 //!
-//! SQLite itself lets those who wait try again after a while, so that some try for seconds. Here the
-//! kernel wakes them: whoever has the queue waits for the door, and everyone else for the queue.
+//! SQLite itself lets waiting processes try again after a while, so that some try for seconds. Here
+//! the kernel wakes them: the holder of the queue waits for the inner lock, and all others wait for
+//! the queue.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -21,7 +22,7 @@ const DOOR: &str = "ledger.door";
 pub(super) struct FairLock {
     queue: Lock,
     door: Lock,
-    /// What is behind it, for messages.
+    /// Database that it guards, for messages.
     database: PathBuf,
     patience: Duration,
 }
@@ -75,9 +76,9 @@ impl Lock {
         Ok(Self { path, file })
     }
 
-    /// Waits until it is free; says whether that was in time. The system has no wait for a lock that
-    /// ends, so a thread of its own waits with a descriptor of its own: where it comes too late it
-    /// closes that again, and with it gives back the lock that nobody asks for any more.
+    /// Waits until the lock is free; returns true if that was in time. The system has no lock with
+    /// a timeout, so a thread of its own waits with a descriptor of its own. If it gets the lock
+    /// too late it closes the descriptor, and so releases the unwanted lock.
     fn take(&mut self, patience: Duration) -> Result<bool, LedgerError> {
         match self.file.try_lock() {
             Ok(()) => return Ok(true),
@@ -103,7 +104,7 @@ impl Lock {
     }
 }
 
-/// Waits as long as it takes, also where signals come in between.
+/// Waits as long as it takes, also if signals come in between.
 fn lock(file: &File) -> io::Result<()> {
     loop {
         match file.lock() {
@@ -114,7 +115,7 @@ fn lock(file: &File) -> io::Result<()> {
 }
 
 fn open(path: &Path) -> Result<File, LedgerError> {
-    // Nobody else can put one into this directory; who did so by mistake is told.
+    // No other user can put one into this directory; a link put there by mistake is reported.
     if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(LedgerError::NoFile { path: path.to_owned(), found: "a link, or no file" });
     }

@@ -1,4 +1,4 @@
-//! What SQLite's errors mean for a ledger.
+//! Mapping of SQLite errors to errors of a ledger.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,8 +29,8 @@ pub(crate) fn fault(action: &'static str, path: &Path, error: Error) -> LedgerEr
     }
 }
 
-/// The error of a commit. What was written may be found by whoever reads the log of the database next,
-/// unless SQLite failed before its last page.
+/// Converts the error of a commit. The next reader of the log of the database may find what was
+/// written, unless SQLite failed before its last page.
 pub(crate) fn commit_fault(path: &Path, error: Error) -> LedgerError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy) => fault("append to", path, error),

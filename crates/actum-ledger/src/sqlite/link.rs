@@ -21,12 +21,12 @@ use crate::log::{
     PlanRow, RunRow, SignedCheckpoint,
 };
 
-/// The most rows that one question of the ledger has room for at once.
+/// Limit of the rows that one question of the ledger has room for at once.
 const ROWS_MAX: u64 = 1 << 20;
 /// Statements that are kept ready.
 const STATEMENTS: usize = 48;
 
-/// A connection, and where it leads.
+/// A connection, and the path of its database.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) connection: Connection,
@@ -46,7 +46,7 @@ impl Link {
             for (option, is_on) in [
                 (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
                 (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
-                // Without it, every new value of a parameter compiles a statement anew.
+                // Without it, every new value of a parameter compiles a statement again.
                 (DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true),
                 // A checkpoint at every end of a short process would cost more than the append.
                 (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
@@ -59,7 +59,8 @@ impl Link {
         Ok(Self { connection, path: path.to_owned(), tenant: OnceCell::new() })
     }
 
-    /// Counts the rows of entries. As many as [`size`](Log::size) says are there, unless some are missing.
+    /// Counts the rows of entries. The count is that of [`size`](Log::size), unless some are
+    /// missing.
     pub(crate) fn count_entries(&self) -> Result<u64, LedgerError> {
         Ok(self.one("SELECT count(*) FROM entry", (), |row| row.get(0))?.unwrap_or(0))
     }
@@ -98,7 +99,7 @@ impl Link {
     }
 }
 
-/// What answers as its connection does.
+/// Source of rows: answers queries as its connection does.
 pub(crate) trait Linked {
     /// The connection.
     fn link(&self) -> &Link;
@@ -126,7 +127,7 @@ impl<T: Linked> Log for T {
     }
 
     fn node(&self, node: Node) -> Result<Digest, LedgerError> {
-        // It stands in the row of its last entry, which completed it.
+        // It is in the row of its last entry, which completed it.
         let last = ((node.index + 1) << node.level) - 1;
         let read = |row: &Row<'_>| {
             let nodes = row.get_ref(0)?;
@@ -252,7 +253,8 @@ impl<T: Linked> Log for T {
         before: Option<u64>,
         count: u64,
     ) -> Result<Vec<u64>, LedgerError> {
-        // The kind stands in the text, since SQLite looks there whether an index of some kinds is of use.
+        // The kind is in the text, since SQLite decides by the text whether a partial index can be
+        // used.
         let sql = format!(
             "SELECT seq FROM entry WHERE kind = '{}' AND seq < ? ORDER BY seq DESC LIMIT ?",
             kind.as_str()

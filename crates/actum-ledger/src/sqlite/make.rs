@@ -1,4 +1,4 @@
-//! A ledger comes to be under another name, and appears whole.
+//! Creation of a ledger: it is made under another name, and appears whole.
 
 #![expect(clippy::disallowed_methods, reason = "ledgers lie outside any workspace")]
 
@@ -19,10 +19,11 @@ use crate::error::{LedgerError, Refusal};
 use crate::home::{FileId, HomeError, Thing};
 use crate::new_entry::{NewEntry, Prepared};
 
-/// What stands before each page in the database's own log, in bytes.
+/// Length of the header of each page in the database's own log, in bytes.
 const FRAME_HEAD: u64 = 24;
 
-/// Which files the names of a database lead to: its own, that of its log, and that of the index of the log.
+/// Files that the names of a database lead to: its own, that of its log, and that of the index of
+/// the log.
 #[derive(Debug)]
 pub(super) struct Files([(PathBuf, FileId); 3]);
 
@@ -36,8 +37,9 @@ impl Files {
         Ok(Self([id("")?, id("-wal")?, id("-shm")?]))
     }
 
-    /// Sees to it that the names lead to them still: what is appended to a file without a name is lost
-    /// with the process, and who has another index does not see it. Nothing would tell.
+    /// Checks that the names still lead to the same files. An append to a file without a name is
+    /// lost with the process, and a process with another index does not see it. Nothing else would
+    /// report either.
     pub(super) fn check_present(&self) -> Result<(), LedgerError> {
         for (path, id) in &self.0 {
             if file_id(path)? != *id {
@@ -63,7 +65,7 @@ pub(super) fn canonical(directory: &Path) -> Result<PathBuf, LedgerError> {
     fs::canonicalize(directory).map_err(|error| failed("open", directory, error))
 }
 
-/// Whether there is a ledger.
+/// Returns true if there is a ledger.
 pub(super) fn is_there(path: &Path) -> Result<bool, LedgerError> {
     let no_file = |found| Err(LedgerError::NoFile { path: path.to_owned(), found });
     match fs::symlink_metadata(path) {
@@ -116,8 +118,8 @@ pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-/// Refuses what others could have written, or write: the directory is closed to them, but not a second
-/// name of the file elsewhere, or a descriptor from before.
+/// Refuses a file that others could have written, or can write. The directory is closed to them, but
+/// not a second name of the file elsewhere, or a descriptor from before.
 fn check_own_key(path: &Path, found: &Metadata) -> Result<(), LedgerError> {
     let refused = |error| LedgerError::Home { source: Arc::new(error) };
     let directory = path.parent().unwrap_or(Path::new("."));
@@ -138,7 +140,7 @@ fn check_own_key(path: &Path, found: &Metadata) -> Result<(), LedgerError> {
     Ok(())
 }
 
-/// Whether the database's own log holds nothing: there is none, or zeros stand where it would begin.
+/// Returns true if the database's own log holds nothing: it is missing, or begins with zeros.
 pub(super) fn is_blank(log: &Path) -> Result<bool, LedgerError> {
     let mut magic = [0; 4];
     let read = File::open(log).and_then(|mut file| file.read(&mut magic));
@@ -149,14 +151,14 @@ pub(super) fn is_blank(log: &Path) -> Result<bool, LedgerError> {
     }
 }
 
-/// Makes the database's own log durable, whoever wrote it.
+/// Makes the database's own log durable, whichever process wrote it.
 pub(super) fn sync_log(path: &Path) -> Result<(), LedgerError> {
     let log = beside(path, "-wal");
     let synced = File::open(&log).and_then(|log| log.sync_data());
     synced.map_err(|error| failed("sync", &log, error))
 }
 
-/// How long a file is. `None` where there is none.
+/// Length of a file in bytes. `None` if it is missing.
 pub(super) fn length(path: &Path) -> Result<Option<u64>, LedgerError> {
     match fs::metadata(path) {
         Ok(found) => Ok(Some(found.len())),
@@ -193,16 +195,16 @@ pub(super) fn make(
     synced.map_err(|error| failed("sync", directory, error))
 }
 
-/// Sees to it that the database's own log has room: zeros, written and made durable once, with the
-/// name of the file. An append into them changes no size and no name, so that one `fdatasync` of the
-/// bytes alone makes it durable. The link keeps every other writer out meanwhile.
+/// Makes room in the database's own log: zeros, written and made durable once, with the name of the
+/// file. An append into them changes no size and no name, so that one `fdatasync` of the bytes
+/// alone makes it durable. The link keeps every other writer out meanwhile.
 pub(super) fn make_room(
     link: &Link,
     directory: &Path,
     options: SqliteOptions,
 ) -> Result<(), LedgerError> {
     let log = directory.join(format!("{DATABASE}-wal"));
-    // Twice what stands there before it is taken over: a batch may be large.
+    // Twice its length when it is taken over: a batch may be large.
     let frames = u64::from(options.log_pages).saturating_mul(2);
     let wanted = frames.saturating_mul(u64::from(options.page_bytes).saturating_add(FRAME_HEAD));
     let size = || fs::symlink_metadata(&log).map(|found| found.len());

@@ -1,8 +1,8 @@
 //! Long bytes in a column: one Zstandard frame (RFC 8878) where that is shorter.
 //!
-//! Hashes and signatures are over the bytes themselves, so how a column stores them is not proven and
-//! need not be. A frame is recognised by its magic number; bytes that begin with it by chance are always
-//! stored as a frame, so that there is one way to read a column.
+//! Hashes and signatures are over the bytes themselves, so the form in a column is not proven and
+//! need not be. A frame is recognised by its magic number. Bytes that begin with it by chance are
+//! always stored as a frame, so that there is one way to read a column.
 
 use std::borrow::Cow;
 use std::io;
@@ -41,11 +41,11 @@ pub(crate) struct Unpacker {
 }
 
 impl Unpacker {
-    /// The bytes that were packed.
+    /// Returns the unpacked bytes.
     ///
     /// # Errors
-    /// A frame that is damaged, that does not say how long its content is, or whose content is longer
-    /// than a ledger takes ([`BODY_BYTES_MAX`]).
+    /// A frame that is damaged, that does not state the length of its content, or whose content is
+    /// longer than a ledger takes ([`BODY_BYTES_MAX`]).
     pub(crate) fn unpack<'b>(&'b mut self, stored: &'b [u8]) -> io::Result<&'b [u8]> {
         if !stored.starts_with(&MAGIC) {
             return Ok(stored);
@@ -70,7 +70,7 @@ impl Unpacker {
         Ok(&self.bytes)
     }
 
-    /// The same, as bytes of their own.
+    /// Unpacks into new bytes.
     ///
     /// # Errors
     /// See [`Unpacker::unpack`].

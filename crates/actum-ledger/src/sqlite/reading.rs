@@ -1,5 +1,5 @@
-//! A connection that only reads, and that no writer waits for. It makes no file, except where the log
-//! of the database is missing, as after a foreign program closed it.
+//! A connection that only reads, and that no writer waits for. It makes no file, except for a
+//! missing log of the database, as after a foreign program closed it.
 
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -13,26 +13,27 @@ use super::schema::{self, Purpose};
 use super::{DATABASE, make};
 use crate::error::LedgerError;
 
-/// The log of the database and the index of it are there: they are read as they are.
+/// The log of the database and its index exist: they are read as they are.
 const SHARED: &str = "mode=ro&readonly_shm=1";
-/// They are not, or not yet whole: SQLite makes them.
+/// Both are missing, or not yet whole: SQLite makes them.
 const ALONE: &str = "mode=ro";
-/// They are not, and nobody can make them, so nobody writes either.
+/// Both are missing and cannot be made, so no process writes either.
 const UNCHANGED: &str = "mode=ro&immutable=1";
 const LOG_HEADER_BYTES: u64 = 32;
 
-/// Connects to the ledger in `directory` and stays at what it is now. `None` where there is none.
+/// Connects to the ledger in `directory` and stays at its present state. `None` if there is no
+/// ledger.
 pub(crate) fn open(directory: &Path) -> Result<Option<Link>, LedgerError> {
     if !make::is_there(&directory.join(DATABASE))? {
         return Ok(None);
     }
     let path = make::canonical(directory)?.join(DATABASE);
     let [log, index] = ["-wal", "-shm"].map(|end| make::length(&make::beside(&path, end)));
-    // With a log that has but a header SQLite waits for someone to write the rest of it.
+    // If the log has only a header, SQLite waits for a process to write the rest of it.
     let is_shared = log?.is_some_and(|length| length > LOG_HEADER_BYTES) && index?.is_some();
     let mut result = open_as(&path, if is_shared { SHARED } else { ALONE });
     for way in [ALONE, UNCHANGED] {
-        // Without its log the database is what it was some time ago.
+        // Without its log the database has an older state.
         if way == UNCHANGED && !make::is_blank(&make::beside(&path, "-wal"))? {
             break;
         }
@@ -59,7 +60,7 @@ fn open_as(path: &Path, way: &str) -> Result<Link, LedgerError> {
     Ok(link)
 }
 
-/// The path as SQLite reads it where it takes options behind it.
+/// Returns the path in the form in which SQLite takes options behind it.
 fn uri(path: &Path, way: &str) -> PathBuf {
     let mut uri = "file:".to_owned();
     for &byte in path.as_os_str().as_bytes() {

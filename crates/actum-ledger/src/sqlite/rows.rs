@@ -1,4 +1,4 @@
-//! How values stand in columns.
+//! Conversions between values and columns.
 
 use actum_core::{Digest, RunId, Status, Timestamp};
 use actum_record::lease::{LeaseId, TaskName};
@@ -15,7 +15,7 @@ use crate::log::{
 };
 use crate::projection::agent::{KnownAccess, KnownConfirmation};
 
-/// A value of ours as a column holds it.
+/// A value of ours in the form of a column.
 pub(super) struct Column<T>(pub(super) T);
 
 /// Reads `run, workspace, request, attempt, started, done, status`.
@@ -57,8 +57,8 @@ pub(super) fn file_task(row: &Row<'_>) -> Result<FileTaskRow> {
     Ok(FileTaskRow { task, started: row.get(1)?, ended: row.get(2)? })
 }
 
-/// Reads goal, step, state and index of the newest row of a step, then index and key of its claim, then index and plan of its
-/// last start.
+/// Reads goal, step, state and index of the newest row of a step, then index and key of its claim,
+/// then index and plan of its last start.
 pub(super) fn agent_step(row: &Row<'_>) -> Result<AgentStepRow> {
     let (Text(correlation), Text(step), Column(state)) = (row.get(0)?, row.get(1)?, row.get(2)?);
     let claim: Option<(u64, Column<Digest>)> = row.get::<_, Option<_>>(4)?.zip(row.get(5)?);
@@ -152,7 +152,7 @@ where
     }
 }
 
-/// 60 bits, which no sign stands in the way of.
+/// Reads 60 bits, which fit into a signed integer.
 fn bits(value: ValueRef<'_>) -> FromSqlResult<u64> {
     let number = value.as_i64()?;
     let bits = u64::try_from(number).ok().filter(|bits| *bits >> 60 == 0);

@@ -13,11 +13,11 @@ use crate::error::LedgerError;
 const APPLICATION: i32 = 0x6163_744c;
 /// The version that this program writes.
 const VERSION: u32 = 8;
-/// The oldest version of this program that may read what it writes.
+/// Oldest version of this program that may read what it writes.
 const READ_FROM: u32 = 8;
 
-/// Definitions that came with each version. A definition makes either tables with their indexes, or indexes of tables of an
-/// earlier version, or triggers.
+/// Definitions that came with each version. A definition makes either tables with their indexes, or
+/// indexes of tables of an earlier version, or triggers.
 const TABLES: [&[&str]; 8] = [
     &[include_str!("schema.sql")],
     &[include_str!("schema_plans.sql")],
@@ -27,13 +27,14 @@ const TABLES: [&[&str]; 8] = [
     &[include_str!("schema_forgotten.sql")],
     // Since then the ground of a gate is an object (version 7 of the rules), which earlier programs take for damage.
     &[],
-    // Since then there are entries about leases and file tasks, which earlier programs take for damage.
+    // From here on ledgers have entries about leases and file tasks, which earlier programs take
+    // for damage.
     &[
         include_str!("schema_leases.sql"),
         include_str!("schema_file_tasks.sql"),
         include_str!("schema_lease_entries.sql"),
     ],
-    // Since then there are entries of the agent core, which earlier programs take for damage.
+    // From here on ledgers have entries of the agent core, which earlier programs take for damage.
     &[
         include_str!("schema_agent.sql"),
         include_str!("schema_agent_triggers.sql"),
@@ -41,11 +42,11 @@ const TABLES: [&[&str]; 8] = [
     ],
 ];
 
-/// What SQLite makes of the tables up to each version.
+/// Schema that SQLite makes of the tables up to each version.
 static MADE: [OnceLock<Vec<[String; 4]>>; TABLES.len()] = [const { OnceLock::new() }; TABLES.len()];
 
-/// What a database says of itself: `user_version` holds the version of the schema in its lower half,
-/// and in its upper half the oldest version of the program that may read it.
+/// Identity of a database. The lower half of `user_version` holds the version of the schema, the
+/// upper half the oldest version of the program that may read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Identity {
     application: i32,
@@ -53,7 +54,7 @@ struct Identity {
     read_from: u32,
 }
 
-/// What is to be done with a ledger.
+/// Intended use of a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Write,
@@ -67,7 +68,7 @@ pub(super) fn make(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "user_version", (READ_FROM << 16) | VERSION)
 }
 
-/// Adds what came since a ledger was made, in one transaction. Nobody else writes meanwhile.
+/// Adds what came since a ledger was made, in one transaction. No other process writes meanwhile.
 pub(super) fn renew(connection: &Connection, path: &Path) -> Result<(), LedgerError> {
     let renew = || {
         if Identity::read(connection)?.version == VERSION {
@@ -85,9 +86,9 @@ pub(super) fn renew(connection: &Connection, path: &Path) -> Result<(), LedgerEr
     renew().map_err(|error| fault("append to", path, error))
 }
 
-/// Lets a connection that only reads find the tables that an older ledger does not have: empty, and of this
-/// connection alone. An index of a table that is there has no such stand-in: without it the table is looked
-/// through. Nor has a trigger, which only a writer needs.
+/// Adds the tables that an older ledger does not have to a connection that only reads: empty, and
+/// of this connection alone. An index has no such stand-in: without it the table is looked through.
+/// Nor has a trigger, which only a writer needs.
 pub(super) fn stand_in(connection: &Connection, path: &Path) -> Result<(), LedgerError> {
     let stand_in = || {
         let version = Identity::read(connection)?.version;
@@ -102,7 +103,7 @@ pub(super) fn stand_in(connection: &Connection, path: &Path) -> Result<(), Ledge
     stand_in().map_err(|error| fault("read", path, error))
 }
 
-/// Whether the ledger has the index of that name.
+/// Returns true if the ledger has the index of that name.
 pub(super) fn has_index(link: &Link, name: &str) -> Result<bool, LedgerError> {
     let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = ?";
     let count = link.connection.query_row(sql, [name], |row| row.get::<_, u64>(0));
@@ -115,7 +116,7 @@ fn added(version: u32) -> impl Iterator<Item = &'static str> {
     TABLES.iter().skip(known).copied().flatten().copied()
 }
 
-/// Refuses what is no ledger, and what a later program made.
+/// Refuses a database that is no ledger, or that a later program made.
 pub(super) fn check(
     connection: &Connection,
     path: &Path,
@@ -137,7 +138,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Tells where the tables, indexes and triggers are not those of this version.
+/// Reports tables, indexes and triggers that are not those of this version.
 pub(super) fn check_whole(link: &Link, tell: &mut dyn FnMut(String)) -> Result<(), LedgerError> {
     let failed = |error| fault("read", &link.path, error);
     let version = Identity::read(&link.connection).map_err(failed)?.version;
@@ -172,7 +173,7 @@ pub(super) fn check_whole(link: &Link, tell: &mut dyn FnMut(String)) -> Result<(
     Ok(())
 }
 
-/// All that a database is made of, as text.
+/// Returns all parts of a database, as text.
 fn parts(connection: &Connection) -> rusqlite::Result<Vec<[String; 4]>> {
     let sql = "SELECT tbl_name, type, name, coalesce(sql, '') FROM sqlite_schema";
     let mut statement = connection.prepare(sql)?;

@@ -1,4 +1,4 @@
-//! A ledger in a database as it was at one moment: what is read through a connection of its own.
+//! Snapshot of a ledger in a database, read through a connection of its own.
 
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
@@ -25,13 +25,13 @@ pub struct SqliteSnapshot {
     directory: PathBuf,
 }
 
-/// Opens the ledger in `directory` for reading, as it is now. `None` where there is none.
+/// Opens the ledger in `directory` for reading, at its present state. `None` if there is no ledger.
 pub(crate) fn open(directory: &Path) -> Result<Option<SqliteSnapshot>, LedgerError> {
     let directory = directory.to_owned();
     Ok(reading::open(&directory)?.map(|link| SqliteSnapshot { link, directory }))
 }
 
-/// Returns what opens snapshots of the ledger in `directory`, which must exist.
+/// Returns a function that opens snapshots of the ledger in `directory`, which must exist.
 pub(super) fn opener(directory: PathBuf) -> OpenSnapshot {
     let gone = || LedgerError::Damaged { message: "it went away while it was read".to_owned() };
     Arc::new(move || {

@@ -1,4 +1,4 @@
-//! A stretch of the log that one thread reads: each entry by itself, and the hashes of the subtrees
+//! Chunk of the log that one thread reads: each entry by itself, and the hashes of the subtrees
 //! that lie within.
 
 use std::ops::Range;
@@ -15,16 +15,16 @@ use crate::snapshot::{Snapshot, StoredBytes, StoredEntry};
 const LEVEL: u32 = 10;
 const HASH_BYTES: usize = 32;
 
-/// What was found in a chunk.
+/// Findings in a chunk, with the facts of its entries.
 pub(super) struct Chunk {
     /// The index of its first entry.
     pub(super) start: u64,
-    /// What its entries tell; nothing of one that is missing or tells nothing.
+    /// Facts of its entries; `None` for an entry that is missing or unreadable.
     pub(super) facts: Vec<Option<EntryFacts>>,
-    /// The hashes of the same; of one that is missing it is none.
+    /// Hashes of its entries; zeros for a missing entry.
     pub(super) leaves: Vec<Digest>,
     pub(super) findings: Vec<Finding>,
-    /// Its subtree, where it is complete and no entry is missing.
+    /// Its subtree, if it is complete and no entry is missing.
     root: Option<Digest>,
     /// The hashes that its last entry has besides those of subtrees within.
     above: Vec<u8>,
@@ -38,13 +38,13 @@ pub(super) struct Upper {
     is_lost: bool,
 }
 
-/// Where the chunks of a log of this size begin.
+/// Returns the index of the first entry of each chunk of a log of this size.
 pub(super) fn chunks(size: u64) -> impl Iterator<Item = u64> {
     (0..size.div_ceil(1 << LEVEL)).map(|chunk| chunk << LEVEL)
 }
 
 impl Upper {
-    /// Takes in the next chunk.
+    /// Adds the next chunk.
     pub(super) fn take(&mut self, fold: &mut Fold, chunk: &Chunk) {
         let is_complete = chunk.facts.len() == 1 << LEVEL;
         if !is_complete {
@@ -70,13 +70,13 @@ struct Reading {
     chunk: Chunk,
     /// Entries that are not hashed yet.
     waiting: Messages,
-    /// The hashes kept with each entry, one entry after another, and where those of each end.
+    /// Hashes kept with each entry, one entry after another, and the end of each entry's hashes.
     kept: Vec<u8>,
     kept_ends: Vec<usize>,
-    /// How many entries there are before the first that is missing, where one is.
+    /// Number of entries before the first that is missing or misplaced, if there is one.
     whole: Option<usize>,
-    /// What was found, by the row or the gap at which, and whether it was read there (and not
-    /// computed afterwards).
+    /// Findings, each with its row or gap, and whether it was read there (and not computed
+    /// afterwards).
     found: Vec<((usize, bool), Finding)>,
     /// Rows and gaps so far.
     steps: usize,
@@ -136,7 +136,7 @@ impl Reading {
         self.found.push(((self.steps, true), finding));
     }
 
-    /// From here on nothing is known about the subtrees.
+    /// Records that nothing is known about the subtrees from here on.
     fn interrupt(&mut self) {
         self.whole = self.whole.or(Some(self.chunk.facts.len()));
     }
@@ -150,7 +150,7 @@ impl Reading {
         self.steps += 1;
     }
 
-    /// Looks at one entry.
+    /// Reads one entry.
     fn take(&mut self, entry: &StoredEntry<'_>) {
         let index = entry.index;
         let (nodes, body) = match (entry.nodes, &entry.body) {

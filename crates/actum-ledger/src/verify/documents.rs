@@ -6,35 +6,34 @@ use super::{Fold, Subject};
 use crate::error::LedgerError;
 use crate::snapshot::{DocumentName, KeptDocument, Snapshot, StoredBytes};
 
-/// How many one thread reads at a stretch.
+/// Number of documents that one thread reads at a stretch.
 const STRETCH: i64 = 512;
 
 /// Numbers of documents, the last one included.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stretch(i64, i64);
 
-/// A row, and what its bytes are.
+/// A row, and the digest of its bytes.
 struct Row {
     kept: KeptDocument,
-    /// Nothing where it has no bytes.
+    /// `None` if it has no bytes.
     digest: Option<Digest>,
 }
 
 /// The rows of a stretch.
 pub(super) struct Rows(Vec<Row>);
 
-/// What is known of the documents so far.
+/// Documents read so far.
 #[derive(Default)]
 pub(super) struct Documents {
-    /// How many there are, where none is missing.
+    /// Number of documents, if none is missing.
     count: u64,
     /// Each of them.
     kept: Vec<KeptDocument>,
 }
 
-/// Divides all numbers there can be, where there should be `expected` documents. Behind the last
-/// stretch others may be added at any time, so only the connection that knows how many there were
-/// can read that one.
+/// Divides all possible numbers, for `expected` documents. Behind the last stretch others may be
+/// added at any time, so only the connection that knows how many there were can read that one.
 pub(super) fn stretches(expected: usize) -> (Vec<Stretch>, Stretch) {
     let expected = i64::try_from(expected).unwrap_or(i64::MAX);
     let mut from = i64::MIN;
@@ -78,7 +77,7 @@ impl Rows {
 }
 
 impl Documents {
-    /// Looks at the next rows.
+    /// Checks the next rows.
     pub(super) fn take(&mut self, fold: &mut Fold, rows: Rows) {
         for Row { kept, digest } in rows.0 {
             let number = kept.number;
@@ -106,8 +105,8 @@ impl Documents {
         }
     }
 
-    /// Looks at what finds them, and for those that were named and are not there. Gives how many
-    /// there are.
+    /// Checks the index of documents, and looks for named documents that are missing. Returns the
+    /// number of documents.
     pub(super) fn finish(self, log: &dyn Snapshot, fold: &mut Fold) -> Result<u64, LedgerError> {
         fold.found(log.check_document_index(&self.kept)?);
         fold.tell_missing_documents();

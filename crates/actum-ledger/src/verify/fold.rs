@@ -1,4 +1,4 @@
-//! What the entries of a log say, taken in one after another.
+//! State of a log, computed from its entries one after another.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -14,12 +14,12 @@ use crate::projection::agent::{self, AgentProjection};
 use crate::projection::{self, Known, KnownFileTask, KnownPlan};
 use crate::snapshot::Projection;
 
-/// An entry is dated before its turn comes, so that it may be a little older than the one before it: by as
-/// long as anybody waits, in microseconds.
+/// Limit of how much older an entry may be than the one before it, in microseconds. An entry is
+/// dated before its turn comes, so the limit is the longest wait.
 const STEP_MICROS: i64 = 60_000_000;
 
-/// All that follows from the entries so far. It grows with the runs, by about 250 bytes each, and with the steps of the agent
-/// core, by about 1,500 bytes each.
+/// State that follows from the entries so far. It grows with the runs, by about 250 bytes each, and
+/// with the steps of the agent core, by about 1,500 bytes each.
 #[derive(Default)]
 pub(crate) struct Fold {
     entries: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Fold {
     leases: HashMap<LeaseId, LeaseRow>,
     file_tasks: HashMap<TaskName, KnownFileTask>,
     agent: AgentProjection,
-    /// The last change of the catalog, or where there is none the beginning of the log.
+    /// The last change of the catalog, or the beginning of the log if there is no change.
     catalog: Option<(u64, Digest)>,
     /// The hash of each entry that raised an alert.
     alerts: HashMap<u64, Digest>,
@@ -46,7 +46,7 @@ pub(crate) struct Fold {
 }
 
 impl Fold {
-    /// Takes in the next entry, of which `leaf` is the hash.
+    /// Applies the next entry, of which `leaf` is the hash.
     pub(crate) fn take(&mut self, facts: &EntryFacts, (index, leaf): (u64, Digest)) {
         self.entries = self.entries.saturating_add(1);
         let step = |newest: Timestamp| newest.micros().saturating_sub(facts.time.micros());
@@ -169,7 +169,7 @@ impl Fold {
         self.receipts = self.receipts.saturating_add(1);
     }
 
-    /// The entries that say which keys there are.
+    /// Entries that list or change the keys.
     pub(crate) fn key_entries(&self) -> &[u64] {
         &self.key_entries
     }
@@ -185,7 +185,7 @@ impl Fold {
         Projection { runs, plans, leases, file_tasks, agent, indexed }
     }
 
-    /// How many entries there were.
+    /// Number of entries so far.
     pub(crate) fn entries(&self) -> u64 {
         self.entries
     }
@@ -195,7 +195,7 @@ impl Fold {
         &mut self.named
     }
 
-    /// What was named and not found is missing.
+    /// Reports each named document that was not found as missing.
     pub(crate) fn tell_missing_documents(&mut self) {
         let mut missing: Vec<Digest> = self.named.drain().collect();
         missing.sort_unstable();
@@ -205,7 +205,7 @@ impl Fold {
         }
     }
 
-    /// Something is wrong.
+    /// Adds a finding.
     pub(crate) fn tell(&mut self, subject: Subject, message: String) {
         self.found(vec![Finding { subject, message }]);
     }
@@ -221,8 +221,8 @@ impl Fold {
         }
     }
 
-    /// What came out, with what was counted elsewhere: documents, and checkpoints with how much the
-    /// newest covers.
+    /// Returns the result, with what was counted elsewhere: documents, and checkpoints with the
+    /// number of entries that the newest covers.
     pub(crate) fn finish(
         self,
         origin: Option<String>,
@@ -257,7 +257,8 @@ mod tests {
     use crate::conformance::sample::{SampleRun, alert_raised, alert_seen};
     use crate::new_entry::NewEntry;
 
-    /// What is told of an entry that says that the one before it, `entry`, was seen, under that hash.
+    /// Returns the findings about an `ALERT_SEEN` that names the entry before it, `entry`, with
+    /// that hash.
     fn told(entry: &NewEntry, leaf: Digest) -> Vec<Subject> {
         let mut fold = Fold::default();
         let seen = alert_seen((3, leaf)).unwrap();

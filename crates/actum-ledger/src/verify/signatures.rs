@@ -9,39 +9,41 @@ use super::{Fold, Subject};
 use crate::error::LedgerError;
 use crate::snapshot::{Snapshot, StoredBytes};
 
-/// Whether a signed note counts; where it does not, why.
+/// Check of a signed note; fails with the reason why it does not count.
 pub type NoteCheck<'a> = dyn FnMut(&str) -> Result<(), String> + 'a;
-/// The same of the envelope that an entry of this kind is.
+/// Check of the envelope that an entry of this kind is.
 pub type EntryCheck<'a> = dyn FnMut(EntryKind, &[u8]) -> Result<(), String> + 'a;
 
-/// What looks at signatures: whoever knows the keys. Nothing but them has to be looked at.
+/// Checks of signatures, by a caller who knows the keys. Only signatures have to be checked.
 pub struct Checks<'a> {
-    /// Of each checkpoint.
+    /// Check of each checkpoint.
     pub note: &'a mut NoteCheck<'a>,
-    /// Of `EFFECT_DONE`, `FILE_TASK_ENDED`, `KEY_ROTATED`, `PLAN_ANSWERED`, `CATALOG_CHANGED`, `HISTORY_FORGOTTEN`,
-    /// `LEASE_GRANTED`, `LEASE_REVOKED` and `SLO_WAIVED`, which alone are envelopes.
+    /// Check of `EFFECT_DONE`, `FILE_TASK_ENDED`, `KEY_ROTATED`, `PLAN_ANSWERED`,
+    /// `CATALOG_CHANGED`, `HISTORY_FORGOTTEN`, `LEASE_GRANTED`, `LEASE_REVOKED` and `SLO_WAIVED`,
+    /// which alone are envelopes.
     pub entry: &'a mut EntryCheck<'a>,
-    /// Which receipts it is asked about; about the others it is always asked.
+    /// Receipts that `entry` is called for; for the other kinds it is always called.
     pub receipts: Receipts,
 }
 
-/// Of which receipts, the results of file tasks among them, the own signatures are looked at.
+/// Receipts, the results of file tasks among them, whose own signatures are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receipts {
-    /// Of those behind the newest sound checkpoint: nothing else signed says that they are what they were.
+    /// Receipts behind the newest sound checkpoint: nothing else that is signed proves that they
+    /// are unchanged.
     NotCovered,
-    /// Of all.
+    /// All of them.
     All,
 }
 
-/// How the signature of an entry is looked at.
+/// Kind of the check of an entry's signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SignatureKind {
-    /// It has none.
+    /// The entry has no signature.
     Unsigned,
     /// Always.
     Always,
-    /// As [`Checks::receipts`] says.
+    /// Depends on [`Checks::receipts`].
     Receipt,
 }
 
@@ -75,7 +77,7 @@ impl SignatureKind {
 }
 
 impl Fold {
-    /// Looks at the signature of an entry, where it has one.
+    /// Checks the signature of an entry, if it has one.
     pub(crate) fn signature(
         &mut self,
         checks: &mut Checks<'_>,
@@ -95,7 +97,7 @@ impl Fold {
     }
 }
 
-/// Looks at those of a log of `size` entries, of which checkpoints cover `covered`.
+/// Checks those of a log of `size` entries, of which checkpoints cover `covered`.
 pub(super) fn check(
     log: &dyn Snapshot,
     fold: &mut Fold,
@@ -113,7 +115,7 @@ pub(super) fn check(
     ranges.push(from..size);
     for range in ranges {
         log.scan_entries(range, &mut |entry| {
-            // What is no entry was told before.
+            // Bytes that are no entry were reported before.
             let kind = entry.kind.and_then(EntryKind::of_name);
             if let (Some(kind), StoredBytes::Whole(body)) = (kind, entry.body) {
                 fold.signature(checks, kind, entry.index, body);

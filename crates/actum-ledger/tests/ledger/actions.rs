@@ -1,4 +1,4 @@
-//! What a ledger keeps of actions and their catalog: found again, in older ledgers, and changed behind its back.
+//! Actions and their catalog in a ledger: found again, in older ledgers, and after outside changes.
 
 use crate::grounds::{Grounds, WITHOUT_AGENT, fill};
 use actum_core::Status;
@@ -55,7 +55,8 @@ fn the_newest_entries_of_these_kinds_are_found_without_looking_through_the_log()
     assert_eq!(view.newest_of_kind(EntryKind::CatalogChanged, Some(8), 9).unwrap(), [6]);
 }
 
-/// AA-13: what is no action costs what it did: not one page more is written for it, byte for byte.
+/// AA-13: an entry of another kind costs as much as before: not one page more is written for it,
+/// byte for byte.
 #[test]
 fn appends_of_other_kinds_write_no_more_pages_than_without_the_index() {
     let pages = |prepare: &str| {
@@ -78,7 +79,7 @@ fn appends_of_other_kinds_write_no_more_pages_than_without_the_index() {
     assert!(with > 22, "{with}");
 }
 
-/// AA-13: a ledger from before there were actions is read as it is, and gets the index when it is written.
+/// AA-13: a ledger without actions is read as it is, and gets the index when it is written.
 #[test]
 fn a_ledger_without_the_index_is_read_and_renewed_by_the_first_who_writes() {
     for older in [
@@ -134,7 +135,8 @@ fn what_is_kept_about_actions_is_compared_with_what_the_entries_say() {
     }
 }
 
-/// AA-13: a change of the catalog that was put behind another than the last is found, whoever wrote the file.
+/// AA-13: a change of the catalog that was put behind another than the last is found, whichever
+/// program wrote the file.
 #[test]
 fn a_change_of_the_catalog_that_stands_elsewhere_is_found() {
     let grounds = with_actions();

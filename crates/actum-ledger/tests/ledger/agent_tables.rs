@@ -49,8 +49,8 @@ fn copy(grounds: &Grounds, name: &str) -> PathBuf {
     place
 }
 
-/// Makes a change for which the triggers are taken away and put back, and the checks of columns left out. Returns whether it
-/// changed a row.
+/// Makes a change without the checks of columns, and with the triggers removed and then restored.
+/// Returns whether it changed a row.
 fn change(place: &Path, sql: &str) -> bool {
     let connection = Connection::open(place.join(DATABASE)).unwrap();
     let triggers: Vec<(String, String)> = connection
@@ -318,7 +318,7 @@ fn slo_counters_refuse_what_is_no_outcome() {
     assert!(grounds.verify().unwrap().is_sound());
 }
 
-/// AEC-17: a second effect under one key, which no store takes, is counted where it was planted.
+/// AEC-17: a second effect under one key, which no store takes, is counted after it was planted.
 #[test]
 fn a_planted_second_effect_is_counted_as_a_duplicate() {
     let grounds = with_agents();
@@ -385,7 +385,7 @@ fn a_rebuild_without_steps_makes_no_row() {
     assert!(grounds.verify().unwrap().is_sound());
 }
 
-/// AEC-8. A flip that is not found left all that was kept as it was.
+/// AEC-8. A flip that is not found left all stored data unchanged.
 #[test]
 fn every_byte_of_the_agent_tables_flipped_is_found_or_changed_nothing() {
     let [refused, told, harmless] = flip_bytes(&with_agents(), |table| table.starts_with("agent_"));

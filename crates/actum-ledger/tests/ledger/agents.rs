@@ -25,8 +25,9 @@ pub(crate) fn put(ledger: &Ledger, entries: Vec<NewEntry>) {
     ledger.append(entries).wait().unwrap();
 }
 
-/// Requests for entries 1 to 15: a step that waits, starts, is taken back and succeeds, an escalation that is resolved and
-/// one that is not, a step that fails, one that is open, and a waiver.
+/// Requests for entries 1 to 15: a step that waits, starts, is rolled back and succeeds, an
+/// escalation that is resolved and one that is not. Then a step that fails, one that is open, and a
+/// waiver.
 fn requests() -> Vec<Vec<NewEntry>> {
     let event = |number, event, state| {
         let slow = SampleStep { dispatch_us: number * 1_250_000, ..SampleStep::numbered(number) };
@@ -207,7 +208,7 @@ fn a_ledger_from_before_the_agent_core_is_read_and_renewed() {
     assert!(result.is_sound() && result.entries == 8, "{result:?}");
 }
 
-/// AEC-7, AEC-8: an entry that no store takes is found, whoever wrote the file.
+/// AEC-7, AEC-8: an entry that no store takes is found, whichever program wrote the file.
 #[test]
 fn entries_of_the_agent_core_out_of_their_order_are_found() {
     for (index, message) in [
@@ -271,7 +272,7 @@ fn an_export_has_the_agent_steps_with_their_documents() {
     assert_eq!(result.documents, 11);
 }
 
-/// AEC-8: what ends a dispatch is recorded when nothing new fits.
+/// AEC-8: the end of a dispatch is recorded when nothing new fits.
 #[test]
 fn a_full_log_takes_the_outcome_of_a_step_and_no_start() {
     let grounds = with_agents();

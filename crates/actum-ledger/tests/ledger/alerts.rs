@@ -1,4 +1,4 @@
-//! What a ledger keeps of alerts: found again, in older ledgers, and changed behind its back.
+//! Alerts in a ledger: found again, in older ledgers, and after outside changes.
 
 use crate::grounds::{Grounds, WITHOUT_AGENT, fill};
 use actum_ledger::Log;
@@ -42,7 +42,7 @@ fn the_newest_alerts_are_found_without_looking_through_the_log() {
     assert!(grounds.verify().unwrap().is_sound());
 }
 
-/// EX-18: a ledger from before there were alerts is read as it is, and gets the index when it is written.
+/// EX-18: a ledger without alerts is read as it is, and gets the index when it is written.
 #[test]
 fn a_ledger_from_before_there_were_alerts_is_read_and_renewed() {
     let grounds = Grounds::new();
@@ -62,7 +62,7 @@ fn a_ledger_from_before_there_were_alerts_is_read_and_renewed() {
     assert!(result.is_sound() && result.entries == 6, "{result:?}");
 }
 
-/// EX-18, AEC-8: what somebody changed of an alert is found.
+/// EX-18, AEC-8: an outside change of an alert is found.
 #[test]
 fn what_is_kept_of_alerts_is_compared_with_what_the_entries_say() {
     let after = |change: &str| {

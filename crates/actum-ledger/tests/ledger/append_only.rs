@@ -64,7 +64,7 @@ fn the_database_refuses_every_statement_that_changes_or_replaces_a_row() {
     assert!(before.is_sound());
 }
 
-/// What the triggers do not stop is found.
+/// Changes that the triggers do not stop are found.
 #[test]
 fn a_trigger_that_was_dropped_is_found() {
     let grounds = Grounds::new();

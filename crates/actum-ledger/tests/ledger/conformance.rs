@@ -1,5 +1,5 @@
-//! The suite that every store must pass, for the stores there are: SQLite, and one that is made of public items alone, as a
-//! store in another crate is.
+//! Suite that every store must pass, for both stores: SQLite, and one that is made of public items
+//! alone, as a store in another crate is.
 
 use actum_core::Status;
 use actum_ledger::conformance::sample::SampleRun;

@@ -9,7 +9,7 @@ use actum_core::RunId;
 use actum_ledger::Log;
 use actum_ledger::conformance::sample::SampleRun;
 
-/// Appends from several threads until it is killed, and says what it was told.
+/// Appends from several threads until it is killed, and prints the answers.
 #[test]
 #[ignore = "a child runs it"]
 fn child_that_appends() {

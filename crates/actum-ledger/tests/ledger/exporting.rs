@@ -108,7 +108,7 @@ fn an_export_of_a_later_format_is_refused_by_its_name() {
     );
 }
 
-/// FE-14. Everything else of the receipt may be in order, and the one who wrote it may hold the key.
+/// FE-14. The rest of the receipt may be in order, and its author may hold the key.
 #[test]
 fn a_receipt_that_names_another_beginning_of_its_run_is_found() {
     let grounds = Grounds::new();

@@ -1,4 +1,4 @@
-//! A home with keys and a ledger, and what tests do with them.
+//! Grounds of the tests: a home with keys and a ledger, and actions on them.
 
 #![allow(
     clippy::unwrap_used,
@@ -38,7 +38,7 @@ impl Grounds {
         Self { _directory: Some(directory), ..grounds }
     }
 
-    /// The same where they stay.
+    /// Makes grounds that stay, in `home`.
     pub fn at(home: &Path) -> Self {
         let home = LedgerHome::open(home).unwrap();
         let keys = Arc::new(Keys::open(&home, now()).unwrap());
@@ -49,7 +49,7 @@ impl Grounds {
         Ledger::open(&self.home, &TenantId::default(), Arc::clone(&self.keys), Arc::new(now))
     }
 
-    /// Where the ledger lies, made already.
+    /// Directory of the ledger, made already.
     pub fn place(&self) -> PathBuf {
         self.home.tenant(&TenantId::default()).unwrap().path().to_owned()
     }
@@ -73,7 +73,7 @@ impl Grounds {
         self.verify_at(&self.place())
     }
 
-    /// The same of a copy.
+    /// Verifies a copy of the ledger.
     pub fn verify_at(&self, place: &Path) -> Result<Verification, LedgerError> {
         let view = LedgerView::open_directory(place)?;
         let gone = LedgerError::Damaged { message: "it is gone".to_owned() };
@@ -82,7 +82,7 @@ impl Grounds {
         verify(&view.ok_or(gone)?, &mut checks, &mut |_| {})
     }
 
-    /// Whether a checkpoint is signed by the keys of this home.
+    /// Returns a check that a checkpoint is signed by the keys of this home.
     pub fn check(&self) -> impl FnMut(&str) -> Result<(), String> + '_ {
         |note| match verify_checkpoint(note.as_bytes(), self.keys.keyring()) {
             Ok(_) => Ok(()),
@@ -90,12 +90,12 @@ impl Grounds {
         }
     }
 
-    /// A database as anyone may open it.
+    /// Opens the database without actum, as any program can.
     pub fn foreign(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(self.database()).unwrap()
     }
 
-    /// All that is in the log of the database comes into the database, and the log is gone.
+    /// Moves the log of the database into the database, and removes the log.
     pub fn settle(&self) {
         let taken = self
             .foreign()
@@ -119,7 +119,7 @@ pub fn whole(number: u64, started: u64) -> Vec<NewEntry> {
     vec![run.started().unwrap(), run.done(Status::Succeeded, started).unwrap()]
 }
 
-/// Appends a run, one entry after the other, wherever they come to stand.
+/// Appends a run, one entry after the other, at any indexes.
 pub fn put(ledger: &Ledger, number: u64) -> [Appended; 2] {
     let run = SampleRun::numbered(number, number % 3);
     let one = |entry| ledger.append(vec![entry]).wait().unwrap().remove(0);
@@ -143,7 +143,7 @@ pub fn child(name: &str, place: &Path) -> Command {
     command
 }
 
-/// The same behind a line of shell, which ends with `exec \"$@\"`.
+/// Starts a child behind a line of shell, which ends with `exec \"$@\"`.
 pub fn child_behind(script: &str, name: &str, place: &Path) -> Command {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", script, "sh"]).arg(std::env::current_exe().unwrap());
@@ -152,7 +152,7 @@ pub fn child_behind(script: &str, name: &str, place: &Path) -> Command {
     command
 }
 
-/// What a child was given.
+/// Directory that was given to a child.
 pub fn given_place() -> PathBuf {
     std::env::var_os("ACTUM_TEST_PLACE").unwrap().into()
 }

@@ -1,4 +1,4 @@
-//! The home of the ledger: what is made, and what is refused.
+//! Home of the ledger: entries that are made, and entries that are refused.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -183,7 +183,7 @@ fn a_home_that_is_a_link_or_no_directory_is_refused() {
     for path in [link.clone(), root.join("link/"), root.join("link/.")] {
         assert!(matches!(refusal(&path), HomeError::Symlink { what: Thing::Directory, .. }));
     }
-    // Whoever opens a home below a link resolves the path first, once.
+    // A caller that opens a home below a link resolves the path first, once.
     symlink(&root, root.join("way")).unwrap();
     assert!(matches!(refusal(&root.join("way/real")), HomeError::Symlink { .. }));
     symlink(root.join("nowhere"), root.join("dangling")).unwrap();
@@ -298,7 +298,8 @@ fn a_home_can_lie_on_another_file_system_and_be_a_mount_point() {
     }
 }
 
-/// AEC-11: wherever the disk becomes full, what is there is used or made anew, and never half of it.
+/// AEC-11: at whichever step the disk becomes full, the existing files are used or made again, and
+/// never half of them.
 #[test]
 fn a_full_disk_at_any_step_of_the_first_use_leaves_nothing_half_done() {
     let (_directory, root) = directory();

@@ -1,4 +1,4 @@
-//! The keys: made once, kept, rotated, and refused where they are not as they should be.
+//! Keys: made once, kept, rotated, and refused if they are unsound.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -50,7 +50,7 @@ fn newest(home: &LedgerHome) -> KeyEntry {
     keys.keyring().newest(ROLE).unwrap().clone()
 }
 
-/// Writes a keyring as someone could who edits it by hand.
+/// Writes a keyring as a user could who edits it by hand.
 fn edit(home: &LedgerHome, edit: impl Fn(&mut KeyEntry)) {
     let keyring = Keyring::read(&fs::read(keyring_path(home)).unwrap()).unwrap();
     let mut keys = keyring.keys().to_vec();
@@ -123,7 +123,7 @@ fn one_of_many_processes() {
     println!("signer {id}");
 }
 
-/// What processes that start at the same time sign with.
+/// Returns the keys with which processes that start at the same time sign.
 fn signers_of_many(path: &Path, rotate: bool) -> Vec<String> {
     let children: Vec<_> = (0..16)
         .map(|_| {
@@ -195,7 +195,7 @@ fn a_new_key_takes_the_place_of_the_old_one_which_counts_a_little_longer() {
     assert!(key_path(&home, &old).exists());
 }
 
-/// FE-14: whatever a killed process left of the first use is made anew, and signs nothing.
+/// FE-14: a first use that was killed is begun again, and its leftovers sign nothing.
 #[test]
 fn a_first_use_that_was_cut_off_is_begun_again() {
     let (_directory, home) = home();
@@ -241,7 +241,8 @@ fn a_rotation_that_was_cut_off_leaves_the_old_key_in_use() {
     assert!(key_path(&home, &cut_off).exists(), "nothing that could be a key is removed");
 }
 
-/// FE-14: what was in memory alone when its process was killed is made durable before it is used.
+/// FE-14: names that were in memory alone when their process was killed are made durable before
+/// they are used.
 #[test]
 fn the_lock_tells_whether_all_that_is_there_is_durable() {
     let (_directory, home) = home();
@@ -341,7 +342,7 @@ fn a_key_that_is_gone_is_told_and_not_made_anew() {
     signer(&home, at(0)).unwrap();
     fs::remove_dir_all(path.parent().unwrap()).unwrap();
     assert!(matches!(signer(&home, at(0)), Err(KeyError::NoFile { .. })));
-    // Who asks for it gets a new key, of which the old one says nothing.
+    // A caller of it gets a new key, about which the old one says nothing.
     let rotated = rotate(&mut keys, at(1)).unwrap();
     assert!(rotated.signer.is_none());
     assert_eq!(signer(&home, at(1)).unwrap().key_id(), rotated.new.id);
@@ -387,7 +388,7 @@ fn every_byte_of_the_keyring_that_is_changed_is_noticed_or_leaves_the_same_keys(
         fs::write(keyring_path(&home), &bytes).unwrap();
         let read = Keys::open(&home, at(0)).map(|keys| keys.keyring().clone());
         if let Ok(read) = read {
-            // Times are not bound to a key, and nobody but the owner can write here.
+            // Times are not bound to a key, and only the owner can write here.
             let ids = |ring: &Keyring| {
                 ring.keys().iter().map(|key| (key.id.clone(), key.public)).collect::<Vec<_>>()
             };

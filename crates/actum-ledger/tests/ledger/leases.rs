@@ -36,8 +36,8 @@ fn task(name: &str) -> TaskName {
     name.parse().unwrap()
 }
 
-/// Entries 1 to 8: a lease that is granted, used by a run and by two file tasks, of which one ends, a task that was
-/// refused, and a revoked block.
+/// Entries 1 to 8: a lease that is granted, used by a run and by two file tasks, of which one ends.
+/// Then a task that was refused, and a revoked block.
 fn entries() -> Vec<NewEntry> {
     let first = SampleLease::numbered(1, Some(9));
     let started = file_task_started("move-1", &lease(), &[under(2, &lease())]).unwrap();
@@ -127,7 +127,7 @@ fn a_store_in_memory_has_the_rows_of_the_database() {
     assert_eq!(store.open_file_tasks().unwrap(), view.open_file_tasks().unwrap());
 }
 
-/// FE-17: a ledger from before there were leases is read as it is, and gets the tables when it is written.
+/// FE-17: a ledger without leases is read as it is, and gets the tables when it is written.
 #[test]
 fn a_ledger_from_before_there_were_leases_is_read_and_renewed() {
     let grounds = Grounds::new();
@@ -196,7 +196,7 @@ fn changed_rows_of_leases_and_file_tasks_are_found() {
     assert_eq!(subjects, [&Subject::Lease(SampleLease::numbered(1, None).id())]);
 }
 
-/// AEC-8. A flip that is not found left all that was kept as it was.
+/// AEC-8. A flip that is not found left all stored data unchanged.
 #[test]
 fn every_byte_of_a_ledger_with_leases_flipped_is_found_or_changed_nothing() {
     // Most of its small tables is empty pages.
@@ -204,7 +204,7 @@ fn every_byte_of_a_ledger_with_leases_flipped_is_found_or_changed_nothing() {
     assert!(told * 2 > refused);
 }
 
-/// FE-17, FE-11: an entry that no store takes is found, whoever wrote the file.
+/// FE-17, FE-11: an entry that no store takes is found, whichever program wrote the file.
 #[test]
 fn entries_out_of_their_order_are_found() {
     for (index, message) in [
@@ -230,7 +230,8 @@ fn entries_out_of_their_order_are_found() {
     }
 }
 
-/// FE-17: the signatures of grants and revocations are checked whatever checkpoints cover, those of results with receipts.
+/// FE-17: the signatures of grants and revocations are checked whatever checkpoints cover, those of
+/// results with receipts.
 #[test]
 fn signatures_of_leases_are_always_checked_and_those_of_results_with_receipts() {
     let grounds = with_leases();

@@ -1,4 +1,4 @@
-//! Many who append at once: everyone gets a turn.
+//! Many processes and threads that append at once: all get a turn.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use actum_ledger::{Appended, LedgerError, Log, Refusal};
 const PROCESSES: u64 = 16;
 const OF_EACH: u64 = 40;
 
-/// Appends its share, one by one, and says how long the slowest took.
+/// Appends its share, one by one, and prints the time of the slowest.
 #[test]
 #[ignore = "a child runs it"]
 fn child_that_appends_its_share() {
@@ -79,7 +79,7 @@ fn sixteen_processes_append_at_once_and_none_starves() {
     let result = grounds.verify().unwrap();
     assert!(result.is_sound(), "{:?}", result.findings);
     assert_eq!(result.entries, 1 + PROCESSES * OF_EACH * 2);
-    // A turn of everyone takes a sixteenth of the whole; one that starves waits for most of it.
+    // A turn of all of them takes a sixteenth of the whole; a starving one waits for most of it.
     let (most, bound) = (slowest.last().unwrap(), all.as_micros() / 3 + 1_000_000);
     assert!(u128::from(*most) < bound, "the slowest append took {most} us");
 }
@@ -108,7 +108,7 @@ fn sixty_four_threads_append_at_once_and_every_entry_is_theirs() {
     assert_eq!((result.entries, result.runs, result.open_runs), (1 + 64 * 20 * 2, 64 * 20, 0));
 }
 
-/// AEC-8. Whoever comes second is refused, whatever the way the writer takes them together.
+/// AEC-8. All later ones are refused, however the writer combines them.
 #[test]
 fn sixty_four_threads_with_one_request_start_one_run() {
     let grounds = Grounds::new();

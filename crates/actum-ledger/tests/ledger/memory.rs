@@ -1,4 +1,4 @@
-//! A store in memory, for tests: what a store outside this crate is made of, by public items alone.
+//! Store in memory, for tests: like a store outside this crate, it uses public items alone.
 
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;

@@ -1,4 +1,4 @@
-//! Long entries and documents are stored compressed, and are the same bytes to all who read them.
+//! Long entries and documents are stored compressed, and have the same bytes for all readers.
 
 use crate::grounds::Grounds;
 use actum_core::{Digest, Status};
@@ -23,7 +23,7 @@ fn filled() -> Grounds {
     grounds
 }
 
-/// AEC-8: what a column stores is a twentieth, and what is read, verified and exported is all of it.
+/// AEC-8: a column stores a twentieth, and reading, verifying and exporting return all of it.
 #[test]
 fn long_entries_and_documents_are_stored_compressed_and_read_whole() {
     let grounds = filled();
@@ -49,7 +49,7 @@ fn long_entries_and_documents_are_stored_compressed_and_read_whole() {
     assert!(verified.is_sound(), "{verified:?}");
 }
 
-/// AEC-8: bytes that cannot be unpacked are named, by verification and by those who read them.
+/// AEC-8: bytes that cannot be unpacked are named, by verification and by readers.
 #[test]
 fn damaged_compressed_bytes_are_found() {
     for (table, column, subject) in
@@ -104,7 +104,7 @@ fn a_full_log_starts_nothing_and_ends_what_was_started() {
     undo.undoes = Some(open.run);
     assert_eq!(full(&ledger.append(another()).wait().unwrap_err()), Some(bytes));
     ledger.append(vec![undo.started().unwrap()]).wait().unwrap();
-    // Nobody uses that up by undo and redo in turn.
+    // Undo and redo in turn do not use up the reserve.
     let mut redo = SampleRun::numbered(6, 0);
     redo.undoes = Some(undo.run);
     assert!(full(&ledger.append(vec![redo.started().unwrap()]).wait().unwrap_err()).is_some());

@@ -49,7 +49,7 @@ fn is_signed(key: &PublicKey, signature: &[u8; 64]) -> bool {
     key.verify_strict(b"message", &Signature::from_bytes(signature)).is_ok()
 }
 
-/// FE-14, AA-5: who has the file alone cannot approve with it.
+/// FE-14, AA-5: the file alone is not enough to approve.
 #[test]
 fn a_key_under_a_passphrase_signs_with_it_and_not_without() {
     let (_directory, home, mut keys) = keys();
@@ -191,7 +191,7 @@ fn no_first_key_is_made_where_the_keyring_is_full() {
     assert_eq!(approval_files(&home), 0);
 }
 
-/// AA-5: what signs while nobody is there cannot wait for a passphrase.
+/// AA-5: a key that signs unattended cannot wait for a passphrase.
 #[test]
 fn only_a_key_of_an_operator_is_put_under_a_passphrase() {
     let (_directory, home, mut keys) = keys();
@@ -250,7 +250,7 @@ fn a_key_that_nothing_vouches_for_waits_a_day_and_can_be_denied() {
     let lost = Passphrases { old: None, new: Some(&second) };
     let denied = keys.rotate(ROLE, at(3), lost).unwrap();
     assert!(denied.signer.is_none() && denied.new.unproven);
-    // The old key goes on meanwhile, and no third one comes in between.
+    // The old key stays in force meanwhile, and no third one comes in between.
     assert_eq!(keys.unlock(ROLE, at(3), &first).unwrap().key_id(), made.id);
     let refused = keys.rotate(ROLE, at(4), lost).unwrap_err();
     assert!(matches!(&refused, KeyError::Waiting { id, .. } if *id == denied.new.id), "{refused}");
@@ -295,7 +295,7 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// FE-14: what is protected by us is opened by another program, and the other way round.
+/// FE-14: another program opens a key that we protected, and we open one that it protected.
 #[test]
 fn openssl_opens_a_key_under_a_passphrase_and_makes_one_that_opens() {
     let (directory, home, mut keys) = keys();
@@ -311,7 +311,7 @@ fn openssl_opens_a_key_under_a_passphrase_and_makes_one_that_opens() {
     let mut write = vec!["pkcs8", "-topk8", "-in", text(&path), "-out", text(&changed)];
     write.extend(["-passin", "env:OLD", "-passout", "env:NEW", "-v2", "aes-256-cbc"]);
     let both = [("OLD", OPEN), ("NEW", "another one")];
-    // What OpenSSL does unasked is weaker, and not ours.
+    // The default of OpenSSL is weaker, and is not our scheme.
     assert!(openssl(&write, &both).status.success());
     let sound = fs::read(&path).unwrap();
     fs::write(&path, fs::read(&changed).unwrap()).unwrap();

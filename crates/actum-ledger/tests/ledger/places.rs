@@ -155,7 +155,8 @@ fn a_ledger_that_is_taken_away_while_it_is_open_is_appended_to_no_more() {
     }
 }
 
-/// FE-14. Without its log an open database would go on, and with another index so would two.
+/// FE-14. Without its log an open database would continue alone, and with another index so would
+/// two.
 #[test]
 fn a_ledger_of_which_a_file_is_removed_while_it_is_open_is_appended_to_no_more() {
     for end in ["", "-wal", "-shm"] {
@@ -198,7 +199,7 @@ fn a_program_that_reads_keeps_nobody_out() {
     assert_eq!(grounds.view().size().unwrap(), 801);
 }
 
-/// Reading makes nothing, also where a ledger was settled and its log taken away.
+/// Reading makes no file, also after a ledger was settled and its log removed.
 #[test]
 fn a_view_makes_no_file() {
     let grounds = Grounds::new();
@@ -222,7 +223,7 @@ fn a_ledger_that_was_only_half_made_is_made_again() {
     assert!(!grounds.place().join(format!("{DATABASE}.new")).exists());
 }
 
-/// What a child does in a place where it cannot append.
+/// Runs in a child: appends where it cannot write.
 #[test]
 #[ignore = "a child runs it"]
 fn child_that_cannot_write() {
@@ -260,7 +261,7 @@ fn a_directory_that_cannot_be_written_can_be_read() {
     }
 }
 
-/// What a child does until there is no room: appends, says what it was told, makes room, goes on.
+/// Runs in a child until the disk is full: appends, prints the answers, makes room, continues.
 #[test]
 #[ignore = "a child runs it"]
 fn child_that_fills_the_disk() {
@@ -287,7 +288,7 @@ fn child_that_fills_the_disk() {
     }
 }
 
-/// Compares what a child was told with what is there.
+/// Compares the answers to a child with the entries.
 fn compare(grounds: &Grounds, told: &str) {
     let view = grounds.view();
     let mut there = 0;
@@ -358,7 +359,7 @@ fn a_write_that_fails_in_the_middle_of_an_append_loses_nothing_that_was_told() {
     }
 }
 
-/// FE-14: whoever can write the file can write other entries.
+/// FE-14: any user who can write the file can write other entries.
 #[test]
 fn a_ledger_that_others_could_write_is_refused() {
     assert!(is_root(), "this test must run as root, as all of `cargo xtask test` that needs it");

@@ -1,4 +1,4 @@
-//! What a ledger keeps about plans, made anew from older ledgers and changed behind its back.
+//! Plans in a ledger: rebuilt from older ledgers, and after outside changes.
 
 use crate::grounds::{Grounds, WITHOUT_AGENT, fill};
 use actum_core::RunId;
@@ -73,7 +73,7 @@ fn what_is_kept_about_plans_is_compared_with_what_the_entries_say() {
     }
 }
 
-/// A ledger that was made before there were plans is read as it is, and gets the table when it is written.
+/// A ledger without plans is read as it is, and gets the table when it is written.
 #[test]
 fn a_ledger_without_plans_is_read_and_renewed_by_the_first_who_writes() {
     let grounds = Grounds::new();

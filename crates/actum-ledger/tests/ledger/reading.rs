@@ -10,7 +10,7 @@ use actum_ledger::conformance::sample::SampleRun;
 use actum_ledger::sqlite::SqliteOptions;
 use actum_ledger::{Ledger, LedgerError, Refusal, SqliteStore, Store};
 
-/// AEC-8: a read in a process sees what was answered there before.
+/// AEC-8: a read in a process sees all earlier answers of this process.
 #[test]
 fn a_read_sees_every_entry_that_was_answered_before() {
     let grounds = Grounds::new();
@@ -22,7 +22,7 @@ fn a_read_sees_every_entry_that_was_answered_before() {
     }
 }
 
-/// AEC-8: what is read at once belongs together.
+/// AEC-8: one read sees one moment.
 #[test]
 fn a_read_stays_at_one_moment_while_another_process_appends() {
     let grounds = Grounds::new();

@@ -1,4 +1,4 @@
-//! Whose signatures are looked at where a ledger is verified.
+//! Signatures that are checked when a ledger is verified.
 
 use crate::grounds::{Grounds, fill};
 use actum_ledger::conformance::sample::key_rotated;
@@ -6,8 +6,8 @@ use actum_ledger::verify::{Checks, Finding, Receipts, Subject, Verification, ver
 use actum_ledger::{Ledger, LedgerView, export};
 use actum_record::ledger::EntryKind;
 
-/// What the check of entries was asked about, and what came out of the database and of an export of it.
-/// The entry `forged` is said not to count.
+/// Returns the entries that the check of entries was called for, and the results for the database
+/// and for an export of it. The entry `forged` is said not to count.
 fn looked(grounds: &Grounds, receipts: Receipts, forged: u64) -> [(Vec<u64>, Verification); 2] {
     let view = grounds.view();
     let mut file = Vec::new();

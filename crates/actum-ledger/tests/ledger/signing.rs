@@ -94,13 +94,13 @@ fn no_checkpoint_is_signed_of_a_log_that_is_not_the_one_signed_before() {
     assert!(matches!(error, LedgerError::Checkpoint { .. }), "{error}");
     assert!(ledger.warning().is_none(), "no checkpoint was due so far");
     fill(&ledger, 5..40);
-    // What the writer does by itself comes before its next answer.
+    // The writer's own work comes before its next answer.
     ledger.ask(|_| Ok(())).wait().unwrap();
     let warning = ledger.warning().unwrap().to_string();
     assert!(warning.contains("the log is not the one that was signed"), "{warning}");
 }
 
-/// FE-14. What is shorter than was signed is not gone on with, whichever process sees it first.
+/// FE-14. A log that is shorter than was signed is not continued, whichever process sees it first.
 #[test]
 fn a_log_that_is_shorter_than_its_newest_checkpoint_is_neither_signed_nor_appended_to() {
     let grounds = Grounds::new();

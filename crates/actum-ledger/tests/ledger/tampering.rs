@@ -1,4 +1,4 @@
-//! Whatever is changed behind the ledger's back is found.
+//! Outside changes of a ledger are found.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -38,7 +38,7 @@ fn dump(path: &Path) -> Dump {
     ];
     let rows = |table: &str| {
         let mut select = connection.prepare(&format!("SELECT * FROM {table} ORDER BY 1")).unwrap();
-        // Where the roots of the tables are is no content.
+        // The page of a table's root is no content.
         let columns = if table == "sqlite_schema" { 3 } else { select.column_count() };
         let row = |row: &rusqlite::Row<'_>| (0..columns).map(|column| row.get(column)).collect();
         select.query_map((), row).unwrap().map(Result::unwrap).collect()
@@ -71,7 +71,7 @@ fn small() -> Grounds {
     grounds
 }
 
-/// AEC-8. A flip that is not found left all that was kept as it was.
+/// AEC-8. A flip that is not found left all stored data unchanged.
 #[test]
 fn every_byte_of_a_small_ledger_flipped_is_found_or_changed_nothing() {
     let [refused, told, harmless] = flip_every_byte(&small());
@@ -79,9 +79,9 @@ fn every_byte_of_a_small_ledger_flipped_is_found_or_changed_nothing() {
     assert!(told > refused && told > harmless);
 }
 
-/// Flips each byte of a settled ledger without steps of the agent core, and fails where one that changed a row is not found.
-/// Counts those that could not be read, those that were found, and those without any meaning. The empty pages of the agent core
-/// are left out.
+/// Flips each byte of a settled ledger without steps of the agent core, and fails where one that
+/// changed a row is not found. Counts those that could not be read, those that were found, and
+/// those without any meaning. The empty pages of the agent core are left out.
 pub(crate) fn flip_every_byte(grounds: &Grounds) -> [u32; 3] {
     flip_bytes(grounds, |table| !table.starts_with("agent_"))
 }
@@ -127,7 +127,7 @@ fn bytes_of(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<usize> {
     wanted.flat_map(|(_, offset, size)| offset..offset + size).collect()
 }
 
-/// Whether the ledger with one byte flipped is sound; nothing where it cannot be read.
+/// Returns true if the ledger with one byte flipped is sound; `None` if it cannot be read.
 fn flipped(
     grounds: &Grounds,
     sound: &[u8],
@@ -140,7 +140,7 @@ fn flipped(
     let path = copy.join(DATABASE);
     let mut bytes = sound.to_vec();
     *bytes.get_mut(at).unwrap() ^= 1 << (at % 8);
-    // A file that is written anew is on disk when it is closed, which takes its time.
+    // A file that is written again is on disk when it is closed, which takes its time.
     for end in ["", "-wal", "-shm"] {
         drop(fs::remove_file(copy.join(format!("{DATABASE}{end}"))));
     }
@@ -271,7 +271,7 @@ fn rows_that_were_removed_added_or_exchanged_are_found() {
     }
 }
 
-/// AEC-8. What was cut off is found by a checkpoint that stayed, here or elsewhere.
+/// AEC-8. Cut-off entries are found by a checkpoint that stayed, here or elsewhere.
 #[test]
 fn a_log_that_was_cut_at_its_end_contradicts_its_checkpoint() {
     let result = after(
@@ -281,7 +281,7 @@ fn a_log_that_was_cut_at_its_end_contradicts_its_checkpoint() {
     assert_eq!(subjects(&result), [&Subject::Checkpoint(9)]);
 }
 
-/// A log that was written anew with other entries contradicts the checkpoint of the old one.
+/// A log that was rewritten with other entries contradicts the checkpoint of the old one.
 #[test]
 fn a_log_that_was_written_anew_contradicts_its_checkpoint() {
     let (old, new) = (small(), small());
@@ -332,7 +332,7 @@ fn what_is_wrong_in_a_long_log_is_found_within_and_between_stretches() {
     }
 }
 
-/// Times say something about the clock alone.
+/// Times are evidence about the clock alone.
 #[test]
 fn a_clock_that_went_back_is_told_and_nothing_is_wrong() {
     let grounds = Grounds::new();

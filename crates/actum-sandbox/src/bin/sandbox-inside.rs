@@ -1,4 +1,4 @@
-//! A helper for programs that are none themselves, such as tests.
+//! Helper executable for programs that cannot be one themselves, such as tests.
 
 use std::process::ExitCode;
 

@@ -1,33 +1,34 @@
-//! The rules of a filter as a program of the kernel (seccomp(2), bpf(4)).
+//! Rules of a filter as a program of the kernel (seccomp(2), bpf(4)).
 //!
-//! Calls are sought by halves. A program that asks for one call after the other costs more than all else of
-//! a start: the kernel runs it once for every call that there is, to know those that are always allowed.
+//! Calls are found by binary search. A program that compares one call after the other costs more
+//! than the rest of a start. The kernel runs it once for every call that there is, to know those
+//! that are always allowed.
 
 use std::collections::BTreeMap;
 
 use seccompiler::{BpfProgram, sock_filter};
 
-/// What the kernel answers.
+/// Answer of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// It makes the call.
+    /// The kernel makes the call.
     Allow,
-    /// It fails so.
+    /// The call fails with this error.
     Error(i32),
-    /// It says that it was made.
+    /// The call is skipped, and success is reported.
     Pretend,
 }
 
-/// What is answered to one call.
+/// Rule for one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Rule {
     /// The first that holds decides.
     pub(super) cases: Vec<Case>,
-    /// Where none does.
+    /// Answer if no case matches.
     pub(super) else_: Answer,
 }
 
-/// Of all calls that no rule speaks of.
+/// Rule of all calls that have no rule of their own.
 static ALLOWED: Rule = Rule { cases: Vec::new(), else_: Answer::Allow };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,20 +63,20 @@ impl Condition {
         Self { argument, mask: u32::MAX, relation: Relation::IsNot, value }
     }
 
-    /// It has any of these bits.
+    /// Tests whether the argument has any of these bits.
     pub(super) fn has(argument: u32, bits: i32) -> Self {
         let value = bits.cast_unsigned();
         Self { argument, mask: u32::MAX, relation: Relation::HasAny, value }
     }
 
-    /// These bits of it are not so.
+    /// Tests whether these bits of the argument differ from a value.
     pub(super) fn masked_is_not(argument: u32, mask: i32, value: i32) -> Self {
         let (mask, value) = (mask.cast_unsigned(), value.cast_unsigned());
         Self { argument, mask, relation: Relation::IsNot, value }
     }
 }
 
-/// Why there is no filter.
+/// Reason why there is no filter.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FilterError {
     #[error("there are no filters for this architecture")]
@@ -96,7 +97,7 @@ const RETURN: u16 = 0x06; // BPF_RET | BPF_K
 const ALLOW: u32 = 0x7fff_0000;
 const ERROR: u32 = 0x0005_0000;
 const KILL: u32 = 0x8000_0000;
-/// Where the kernel lays the number of the call, the architecture, and the arguments.
+/// Offsets of the number of the call, the architecture, and the arguments in the kernel's data.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
@@ -135,7 +136,7 @@ pub(super) fn assemble(
 fn ranges(rules: &BTreeMap<u32, Rule>) -> Vec<(u32, &Rule)> {
     let mut ranges: Vec<(u32, &Rule)> = vec![(0, &ALLOWED)];
     for (call, rule) in rules {
-        // What was answered to the calls before it is answered to no other.
+        // The answer to the calls before must not reach any other call.
         if ranges.last().is_some_and(|(start, _)| start == call) {
             ranges.pop();
         }
@@ -261,7 +262,8 @@ pub(super) mod tests {
         case.map_or(rule.else_, |case| case.answer)
     }
 
-    /// Compares a program with its rules: every call, with arguments that the rules speak of and others.
+    /// Compares a program with its rules: every call, with arguments that the rules name and
+    /// others.
     pub(in crate::filter) fn compare(
         program: &BpfProgram,
         rules: &BTreeMap<u32, Rule>,

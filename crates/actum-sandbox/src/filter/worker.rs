@@ -1,4 +1,5 @@
-//! The system calls that a byte worker can make: a list of what is allowed, each with its reason. Any other ends it.
+//! System calls that a byte worker can make: a list of allowed calls, each with its reason. Any
+//! other ends the worker.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,7 @@ const fn null(argument: u8) -> Is {
     (argument, SeccompCmpArgLen::Qword, 0)
 }
 
-/// Allowed calls, and what their arguments must be.
+/// Allowed calls, and the conditions on their arguments.
 const ALLOWED: &[(&str, i64, &[&[Is]])] = &[
     ("reads the source, and nothing else", libc::SYS_read, &[&[descriptor(0, SOURCE)]]),
     (
@@ -71,8 +72,8 @@ const ALLOWED: &[(&str, i64, &[&[Is]])] = &[
     ("goes on after it was stopped and continued", libc::SYS_restart_syscall, &[]),
 ];
 
-/// The filter of a byte worker. No memory can be mapped and no file opened, so that what it has at this moment is all that it
-/// ever has.
+/// Returns the filter of a byte worker. No memory can be mapped and no file opened, so the worker
+/// never gets more than it has at this moment.
 pub(crate) fn worker_filter() -> Result<BpfProgram, BackendError> {
     let mut rules = BTreeMap::new();
     for (_, call, cases) in ALLOWED {

@@ -83,7 +83,8 @@ impl Files {
     }
 }
 
-/// Copies data and leaves holes: by sharing blocks where the file system can, inside the kernel where it can, else piece by piece.
+/// Copies data and leaves holes: by sharing blocks if the file system can, inside the kernel if it
+/// can, else piece by piece.
 fn copy_bytes(
     source: &OwnedFd,
     staged: &OwnedFd,
@@ -121,7 +122,7 @@ fn copy_bytes(
     Ok(ftruncate(staged, size)?)
 }
 
-/// Copies the next piece; gives its size.
+/// Copies the next piece; returns its size.
 fn piece(
     source: &OwnedFd,
     staged: &OwnedFd,

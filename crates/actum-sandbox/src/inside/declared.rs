@@ -1,7 +1,7 @@
-//! What the policy declares, opened before the command can change what a path leads to.
+//! Declared paths of a policy, opened before the command can change what a path leads to.
 //!
-//! No path is followed through a symbolic link: an earlier command may have made it. A declared path
-//! that is one itself is taken as that link, and what it leads to must be declared as well.
+//! No path is followed through a symbolic link: an earlier command may have made it. A declared
+//! path that is one itself is taken as that link, and its target must be declared as well.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -18,15 +18,15 @@ use super::{Result, Trying};
 use crate::host::Missing;
 use crate::policy::SandboxPolicy;
 
-/// What stands at a declared path.
+/// Entry at a declared path.
 pub(super) enum Found {
     Directory(OwnedFd),
     File(OwnedFd),
-    /// A symbolic link, and what it says.
+    /// A symbolic link, and its target.
     Link(PathBuf),
 }
 
-/// What a command may do at a path and below.
+/// Permitted use of a path and of all below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Use {
     Read,
@@ -70,7 +70,7 @@ pub(super) fn open(path: &Path) -> Result<Found> {
     })
 }
 
-/// The same for a path without `.` and `..`, one component after the other.
+/// Opens a path without `.` and `..`, one component after the other.
 fn open_by_component(path: &Path) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut at = openat(CWD, "/", flags | OFlags::DIRECTORY, Mode::empty())?;
@@ -84,12 +84,12 @@ fn open_by_component(path: &Path) -> rustix::io::Result<OwnedFd> {
     Ok(at)
 }
 
-/// Whether nothing is at a path, not even a link.
+/// Returns true if nothing is at a path, not even a link.
 pub(crate) fn is_absent(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// What is mounted in a root of its own, outer directories first, but for the base of a view.
+/// Returns the mounts of a root of its own, outer directories first, except for the base of a view.
 pub(super) fn mounts(policy: &SandboxPolicy) -> Vec<(PathBuf, Use)> {
     let written: Vec<&PathBuf> = policy.written().collect();
     let inside = |path: &Path| written.iter().any(|tree| path.starts_with(tree));
@@ -102,9 +102,9 @@ pub(super) fn mounts(policy: &SandboxPolicy) -> Vec<(PathBuf, Use)> {
     for path in policy.write.iter().chain(caches) {
         uses.insert(path, Use::Write);
     }
-    // A directory that holds what is to stay as it is could be renamed, and another put in its place;
-    // one at which something is mounted cannot.
-    // In a view nothing of the host is renamed, and no directory of the host may show through.
+    // A directory that holds a protected path could be renamed, and another put in its place; a
+    // mount point cannot. In a view nothing of the host is renamed, and no directory of the host
+    // may show through.
     for path in &policy.deny_write {
         let trees = policy.write.iter().filter(|tree| path.starts_with(tree));
         let trees: Vec<&PathBuf> = trees.collect();

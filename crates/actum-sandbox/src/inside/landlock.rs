@@ -1,4 +1,4 @@
-//! What Landlock holds: the files of the policy, and in tier L signals and sockets as well.
+//! Landlock rules: for the files of the policy, and in tier L for signals and sockets as well.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use super::declared::{self, Found};
 use super::{Result, Trying};
 use crate::policy::{SandboxPolicy, Tier};
 
-/// What of /proc a command of tier L may read, besides its own directory. The rest tells of other processes of the host, their
-/// command lines among it; in tier N there are none.
+/// Files of /proc that a command of tier L may read, besides its own directory. The rest shows
+/// other processes of the host, their command lines among it; in tier N there is no other process.
 const PROC_OF_THE_HOST: [&str; 8] = [
     "/proc/cpuinfo",
     "/proc/filesystems",
@@ -30,7 +30,7 @@ pub(super) fn used(version: u32) -> u32 {
     u32::try_from(known as i32).unwrap_or(0)
 }
 
-/// The rights to files that a rule may give.
+/// Rights to files that a rule may grant.
 struct Rights {
     read: BitFlags<AccessFs>,
     execute: BitFlags<AccessFs>,
@@ -38,8 +38,8 @@ struct Rights {
     file_only: BitFlags<AccessFs>,
 }
 
-/// Gives up all rights to files but those of the policy. `abi` is what the kernel offers; all that we
-/// know it can refuse is refused, or nothing is run.
+/// Drops all rights to files except those of the policy. `abi` is what the kernel offers. All that
+/// we know it can refuse is refused, or nothing is run.
 pub(super) fn confine(
     policy: &SandboxPolicy,
     tier: Tier,
@@ -70,7 +70,7 @@ pub(super) fn confine(
         file_only: AccessFs::from_file(abi),
     };
     for (path, access) in declared_rules(policy, &rights) {
-        // In a root of its own something else is in the place of what is hidden.
+        // In a root of its own, stand-ins are in the place of hidden paths.
         let hidden: &[PathBuf] = if tier == Tier::L { &policy.hide } else { &[] };
         rules = allow_around(rules, (path, access), hidden, &rights)?;
     }
@@ -86,7 +86,7 @@ pub(super) fn confine(
         rules = allow(rules, scratch, rights.write, &rights)?;
     }
     match tier {
-        // In a root of its own what can be listed is what was declared.
+        // In a root of its own only declared paths can be listed.
         Tier::N => {
             rules = allow(rules, Path::new("/proc"), rights.read, &rights)?;
             rules = allow(rules, Path::new("/"), AccessFs::ReadDir.into(), &rights)?;
@@ -115,7 +115,8 @@ fn declared_rules<'a>(
     read.chain(execute).chain(write).collect()
 }
 
-/// Adds rules for a path and what is below it, but for the content of what is hidden there: names can be listed.
+/// Adds rules for a path and all below, except for the content of hidden paths there: names can be
+/// listed.
 fn allow_around(
     mut rules: RulesetCreated,
     (path, access): (&Path, BitFlags<AccessFs>),
@@ -137,7 +138,7 @@ fn allow_around(
     Ok(rules)
 }
 
-/// Adds a rule for a path and what is below it.
+/// Adds a rule for a path and everything below it.
 fn allow(
     rules: RulesetCreated,
     path: &Path,

@@ -17,8 +17,8 @@ use crate::channel::{Channel, HelperMessage};
 use crate::policy::Net;
 use crate::sys::{self, Forked};
 
-/// Enters namespaces of its own, where `net` is not that of the host also of the network. Gives the first process in them, or
-/// `None` in that process.
+/// Enters namespaces of its own, also of the network if `net` is not that of the host. Returns the
+/// first process in them, or `None` in that process.
 pub(super) fn enter(channel: &Channel, net: Net) -> Result<Option<OwnedFd>> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     let flags = UnshareFlags::NEWUSER
@@ -43,7 +43,7 @@ pub(super) fn enter(channel: &Channel, net: Net) -> Result<Option<OwnedFd>> {
             let doing = || "tell of the first process".to_owned();
             let init = pidfd_open(init, PidfdFlags::empty()).trying(doing)?;
             channel.send(&HelperMessage::Init, &[init.as_fd()]).trying(doing)?;
-            // From here on it may speak.
+            // From here on it may write to the channel.
             rustix::io::write(&gate.1, b"!").trying(doing)?;
             Ok(Some(init))
         }
@@ -60,7 +60,7 @@ pub(super) fn enter(channel: &Channel, net: Net) -> Result<Option<OwnedFd>> {
     }
 }
 
-/// What the kernel's answer to unshare(2) means where its own words mislead.
+/// Replaces an answer of unshare(2) whose own words mislead.
 fn why(error: io::Error) -> io::Error {
     if error.raw_os_error() == Some(libc::ENOSPC) {
         return io::Error::other("no more of them are allowed (`user.max_user_namespaces`)");
@@ -73,17 +73,17 @@ fn write(path: &str, text: &str) -> rustix::io::Result<()> {
     rustix::io::write(&file, text.as_bytes()).map(drop)
 }
 
-/// Limits how many process numbers there are. The caller has seen that this is a limit of its own
-/// namespace: where it is one of the host, root would set that.
+/// Limits the number of process numbers. The caller has seen that this is a limit of its own
+/// namespace: root would set one of the host.
 pub(super) fn limit_processes(pid_max: u64) -> Result<()> {
     write("/proc/sys/kernel/pid_max", &pid_max.to_string())
         .trying(|| format!("limit process numbers to {pid_max}"))
 }
 
-/// Waits for the end of the first process, with which all others end. Where the supervisor says no
-/// more, or is gone, the first process ends them; where it does not, it is ended itself.
+/// Waits for the end of the first process, with which all others end. If the supervisor closes the
+/// channel or is gone, the first process ends them; if it does not, it is ended itself.
 pub(super) fn wait_outside(channel: &Channel, init: &OwnedFd) -> io::Result<()> {
-    /// What the first process has to end all others and to tell what they used, in milliseconds.
+    /// Time in which the first process must end all others and report their usage, in milliseconds.
     const GRACE: i64 = 2000;
     let mut supervised = true;
     loop {

@@ -26,15 +26,15 @@ use crate::plan::{OUR_PROCESSES, Plan};
 use crate::policy::{Stdin, Tier};
 use crate::sys;
 
-/// What is executed.
+/// Arguments of execve(2).
 pub(super) struct Words {
     program: CString,
     arguments: Vec<CString>,
     variables: Vec<CString>,
 }
 
-/// Gives up all that the command must not have. Gives what to execute: nothing where the sandbox was only
-/// to be tried.
+/// Drops all rights that the command must not have. Returns what to execute: nothing if the sandbox
+/// was only to be tried.
 pub(super) fn confine(start: &Start, stdio: &[OwnedFd]) -> Result<Option<Words>> {
     let policy = &start.plan.policy;
     let in_force = &start.plan.in_force;
@@ -47,7 +47,7 @@ pub(super) fn confine(start: &Start, stdio: &[OwnedFd]) -> Result<Option<Words>>
         dup2_stdin(input).and_then(|()| dup2_stdout(output)).and_then(|()| dup2_stderr(error));
     moved.trying(|| "take over its files".to_owned())?;
     if policy.stdin == Stdin::Terminal {
-        // So that what is typed there can end it, and programs find it.
+        // Typed signals can end it then, and programs find the terminal.
         ioctl_tiocsctty(rustix::stdio::stdin()).trying(|| "take over its terminal".to_owned())?;
     }
     if let Some(entrance) = entrance {
@@ -86,7 +86,8 @@ fn executing(start: &Start) -> String {
     format!("execute `{}`", start.command.first().map(Path::new).unwrap_or(Path::new("")).display())
 }
 
-/// Becomes the command. Returns only where the kernel does not execute it, and then gives what to say.
+/// Becomes the command. Returns only if the kernel does not execute it, and then returns the
+/// message about that.
 pub(super) fn execute(start: &Start, words: &Option<Words>) -> HelperMessage {
     let Some(Words { program, arguments, variables }) = words else { sys::exit_at_once(0) };
     let Err(errno) = execve(program, arguments, variables);
@@ -95,7 +96,7 @@ pub(super) fn execute(start: &Start, words: &Option<Words>) -> HelperMessage {
     HelperMessage::NotExecuted(missing, error.raw_os_error())
 }
 
-/// What the kernel's answer to execve(2) means where its own words tell little.
+/// Replaces an answer of execve(2) whose own words say little.
 fn why(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::ENOEXEC) => {
@@ -120,7 +121,7 @@ fn limit(plan: &Plan) -> Result<()> {
     let whole_seconds = |milliseconds: u64| milliseconds.div_ceil(1000);
     let each = [
         (Kernel::Core, 0),
-        // A second more, so that who looks at all of them together comes first.
+        // One second more, so that the watch over all of them together comes first.
         (Kernel::Cpu, whole_seconds(limits.of(Resource::Cpu).max) + 1),
         (Kernel::Fsize, limits.of(Resource::FileSize).max),
         (Kernel::Nofile, limits.of(Resource::OpenFiles).max),
@@ -130,7 +131,7 @@ fn limit(plan: &Plan) -> Result<()> {
     // would count all of the user.
     let processes = limits.of(Resource::Processes).max + OUR_PROCESSES;
     let counted = plan.in_force.tier == Tier::N;
-    // Who starts us may have less already, and less it stays.
+    // Our starter may have set lower limits already, and they stay.
     let allowed =
         |resource: Kernel, max: u64| getrlimit(resource).maximum.map_or(max, |hard| max.min(hard));
     for (resource, max) in each.into_iter().chain(counted.then_some((Kernel::Nproc, processes))) {
@@ -141,13 +142,13 @@ fn limit(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Gives up all capabilities, and the way to any: no program it starts gets more than it has.
+/// Drops all capabilities, and the way to any: no program it starts gets more than it has.
 pub(super) fn give_up_capabilities() -> Result<()> {
     let doing = || "give up capabilities".to_owned();
     clear_ambient_capability_set().trying(doing)?;
     let has_any = !capabilities(None).trying(doing)?.permitted.is_empty();
-    // Who has none may not take any from the bounding set either. No program gets one even so, since
-    // none may give new privileges (below).
+    // A process without capabilities may not take any from the bounding set either. No program gets
+    // one even so, since none may give new privileges (below).
     for capability in CapabilitySet::all().iter().filter(|_| has_any) {
         match remove_capability_from_bounding_set(capability) {
             // The kernel does not know all that we know.

@@ -1,4 +1,4 @@
-//! The processes of a command, and what they use, as /proc tells it (proc_pid_stat(5), proc_pid_io(5)).
+//! Processes of a command, and their usage, from /proc (proc_pid_stat(5), proc_pid_io(5)).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,7 +14,7 @@ use crate::host::Missing;
 use crate::outcome::Usage;
 use crate::sys;
 
-/// How the processes of a command are told from others.
+/// Mark that distinguishes the processes of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kin {
     /// All in this PID namespace but its first.
@@ -23,7 +23,7 @@ pub(super) enum Kin {
     Descendants,
 }
 
-/// What a look has shown.
+/// Result of a look at all processes.
 pub(super) enum Look {
     Seen(Usage),
     /// A process does not let itself be looked at.
@@ -34,36 +34,36 @@ pub(super) struct Processes {
     kin: Kin,
     us: Pid,
     text: Vec<u8>,
-    /// What this process itself had read and written before the command began.
+    /// Bytes that this process itself had read and written before the command began.
     before: (u64, u64),
-    /// Those that could not be looked at, and how many times running.
+    /// Processes that could not be inspected, and the number of times in a row.
     hidden: BTreeMap<i32, u32>,
 }
 
-/// How long a closer look at memory may take.
+/// Time limit of a closer look at memory.
 const SHARE_MAX: Duration = Duration::from_millis(50);
-/// How many times running a process may not let itself be looked at. While a process becomes another
+/// Number of times in a row that a process may not be inspectable. While a process becomes another
 /// program, some kernels (7.3) refuse it for a moment.
 const HIDDEN_MAX: u32 = 10;
 
-/// What one process uses.
+/// Usage of one process.
 struct Stat {
     parent: i32,
     /// In clock ticks, with what its children used for which it has waited.
     cpu: u64,
     threads: u64,
-    /// No memory of its own any more: it is about to be gone.
+    /// The process has no memory of its own left: it is about to be gone.
     is_ending: bool,
     /// In pages.
     resident: u64,
 }
 
 impl Processes {
-    /// Before anything of the command runs. A kernel that does not tell what is asked of it here would
-    /// have every process use nothing.
+    /// Runs before anything of the command. On a kernel that does not report what is read here,
+    /// every process would seem to use nothing.
     ///
     /// # Errors
-    /// It was built without CONFIG_TASK_IO_ACCOUNTING or, which only descendants need,
+    /// The kernel was built without CONFIG_TASK_IO_ACCOUNTING or, which only descendants need,
     /// CONFIG_PROC_CHILDREN.
     pub(super) fn new(kin: Kin) -> Result<Self> {
         let mut processes =
@@ -104,7 +104,7 @@ impl Processes {
         }
     }
 
-    /// The children of all threads of a process; none where it is gone.
+    /// The children of all threads of a process; empty if it is gone.
     fn children(&mut self, of: Pid) -> io::Result<Vec<Pid>> {
         let mut found = Vec::new();
         let tasks = format!("/proc/{of}/task");
@@ -122,7 +122,7 @@ impl Processes {
         Ok(found)
     }
 
-    /// Whether a process descends from this one, as far as can be said from where it stands now.
+    /// Returns true if a process descends from this one, as far as its present parents show.
     pub(super) fn is_ours(&mut self, process: Pid) -> io::Result<bool> {
         let mut at = process;
         // No tree is deeper than there are processes.
@@ -139,10 +139,10 @@ impl Processes {
         Ok(false)
     }
 
-    /// What all use now, and all that have ended have used. The memory of processes that share it is
-    /// looked at more closely where it comes near `memory_max`.
+    /// Returns the usage of all running and ended processes together. The memory of processes that
+    /// share it is computed more exactly if it comes near `memory_max`.
     pub(super) fn look(&mut self, memory_max: u64) -> io::Result<Look> {
-        // What has ended has no memory any more.
+        // An ended process has no memory.
         let mut sum = Usage { memory: 0, ..self.ended()? };
         let all = self.list()?;
         let mut hidden = BTreeMap::new();
@@ -182,7 +182,7 @@ impl Processes {
         Ok(Look::Seen(sum))
     }
 
-    /// What those have used that have ended, and were waited for.
+    /// Usage of the processes that have ended, and were waited for.
     pub(super) fn ended(&mut self) -> io::Result<Usage> {
         let (read, written) = self.storage("self")?.unwrap_or_default();
         let (cpu, memory) = sys::used_by_children()?;
@@ -195,13 +195,13 @@ impl Processes {
         })
     }
 
-    /// The memory of all, with each shared page divided among those that share it, in bytes; `seen`, where
-    /// that takes too long.
+    /// Returns the memory of all, with each shared page divided among the processes that share it,
+    /// in bytes. Returns `seen` if that takes too long.
     fn share(&mut self, all: &[Pid], seen: u64) -> io::Result<u64> {
         let begun = Instant::now();
         let mut sum = 0;
         for process in all {
-            // Who makes this take long is taken for what it seems to have.
+            // If this takes long, the memory that was seen counts.
             if begun.elapsed() > SHARE_MAX {
                 return Ok(seen);
             }
@@ -215,7 +215,7 @@ impl Processes {
             match self.read(&format!("/proc/{process}/smaps_rollup")) {
                 Ok(true) => sum += field(&self.text, b"Pss:").unwrap_or(0) * 1024,
                 Ok(false) => {}
-                // What cannot be seen was counted as hidden, or is about to be gone.
+                // A process that cannot be seen was counted as hidden, or is about to be gone.
                 Err(Errno::ACCESS | Errno::PERM) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -238,7 +238,7 @@ impl Processes {
         Ok(field(&self.text, b"read_bytes:").zip(field(&self.text, b"write_bytes:")))
     }
 
-    /// Reads a file whole; gives whether it is there.
+    /// Reads a whole file; returns whether it exists.
     fn read(&mut self, path: &str) -> rustix::io::Result<bool> {
         const STEP: usize = 4096;
         self.text.clear();
@@ -295,7 +295,7 @@ fn field(text: &[u8], name: &[u8]) -> Option<u64> {
     parse(line.split(|byte| *byte == b'k').next()?)
 }
 
-/// Reads /proc/PID/stat. What stands in parentheses is of the command's choice, and may have spaces and
+/// Reads /proc/PID/stat. The text in parentheses is the command's choice, and may have spaces and
 /// parentheses in it.
 fn stat(text: &[u8]) -> Option<Stat> {
     let name_end = text.iter().rposition(|byte| *byte == b')')?;
@@ -305,7 +305,7 @@ fn stat(text: &[u8]) -> Option<Stat> {
     // The first of them is the third of the line, as the manual counts.
     let number = |field: usize| parse::<i64>(fields.get(field - 3)?);
     let amount = |field: usize| number(field).map(|it| u64::try_from(it).unwrap_or(0));
-    // The memory it may address is told without a sign.
+    // The size of its address space is printed without a sign.
     let addressed = parse::<u64>(fields.get(23 - 3)?)?;
     Some(Stat {
         parent: i32::try_from(number(4)?).ok()?,

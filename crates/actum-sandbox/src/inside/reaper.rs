@@ -1,7 +1,7 @@
-//! Stays with the command: takes in what ends, looks at what is used, and in the end ends all.
+//! Watch over a command: reaps ended processes, polls its usage, and in the end kills the rest.
 //!
-//! In tier N this is the first process of the PID namespace, which nothing in it can end or stop. In
-//! tier L it is the helper, to which all descendants fall whose parents have ended
+//! In tier N this is the first process of the PID namespace, which nothing in it can end or stop.
+//! In tier L it is the helper, to which all descendants fall whose parents have ended
 //! (PR_SET_CHILD_SUBREAPER).
 
 use std::io;
@@ -21,7 +21,7 @@ use crate::outcome::{Ended, Usage, Violation};
 use crate::plan::{InForce, Plan};
 use crate::sys;
 
-/// How often it looks.
+/// Interval between two looks.
 const EVERY: Duration = Duration::from_millis(10);
 
 /// Keeps a command that was started until all is over.
@@ -36,9 +36,9 @@ pub(super) struct Reaper<'a> {
     most: Usage,
 }
 
-/// Why the watch over a command was over.
+/// Result of a finished watch over a command.
 struct Watched {
-    /// Whether the supervisor still waits for the command.
+    /// True if the supervisor still waits for the command.
     wanted: bool,
     violated: Option<Violation>,
 }
@@ -62,8 +62,8 @@ impl<'a> Reaper<'a> {
         }
     }
 
-    /// Waits until the command has ended, has gone over a limit, or is to be ended, and ends all that
-    /// is left of it, whatever comes of the waiting.
+    /// Waits until the command has ended, has exceeded a limit, or is to be ended. Then it kills
+    /// all remaining processes, whatever the result of the waiting.
     pub(super) fn keep(mut self, is_wanted: bool) -> io::Result<Report> {
         let watched =
             if is_wanted { self.watch() } else { Ok(Watched { wanted: false, violated: None }) };
@@ -72,8 +72,8 @@ impl<'a> Reaper<'a> {
         let Watched { wanted, mut violated } = watched?;
         let ended = self.processes.ended()?;
         self.add(ended);
-        // What was used between the last look and the end counts as well; the time it took does not,
-        // where it ended in time.
+        // Usage between the last look and the end counts as well; the time does not, if the command
+        // ended in time.
         violated = violated.or_else(|| self.over());
         let ended = self.ended.filter(|_| wanted && violated.is_none()).map(told);
         Ok(Report { ended, violated, usage: self.most })
@@ -94,8 +94,8 @@ impl<'a> Reaper<'a> {
         }
     }
 
-    /// Waits for something to happen, for no longer than until the next look. Gives whether the command
-    /// is still wanted.
+    /// Waits for an event, for no longer than until the next look. Returns whether the command is
+    /// still wanted.
     fn pause(&self, command: &OwnedFd) -> io::Result<bool> {
         let wall = Duration::from_millis(self.limits.of(Resource::Wall).max);
         let left = wall.saturating_sub(self.started.elapsed()).min(EVERY);
@@ -112,7 +112,7 @@ impl<'a> Reaper<'a> {
         Ok(supervisor.revents().is_empty())
     }
 
-    /// Takes in all that have ended. Gives whether any are left.
+    /// Reaps all processes that have ended. Returns true if any are left.
     fn reap(&mut self) -> io::Result<bool> {
         loop {
             match wait(WaitOptions::NOHANG) {
@@ -129,7 +129,7 @@ impl<'a> Reaper<'a> {
         }
     }
 
-    /// What it was ended for, if it is to be.
+    /// Returns the violation for which the command is to be ended, if there is one.
     fn look(&mut self) -> io::Result<Option<Violation>> {
         let memory_max = self.limits.of(Resource::Memory).max;
         if self.elapsed() >= self.limits.of(Resource::Wall).max {
@@ -157,7 +157,7 @@ impl<'a> Reaper<'a> {
         most.processes = most.processes.max(now.processes);
     }
 
-    /// The first limit that was gone over, but for that of time.
+    /// Returns the first exceeded limit, except for that of time.
     fn over(&self) -> Option<Violation> {
         let used = [
             (Resource::Cpu, self.most.cpu),
@@ -166,7 +166,7 @@ impl<'a> Reaper<'a> {
             (Resource::StorageWrite, self.most.storage_write),
             (Resource::Processes, self.most.processes),
         ];
-        // What the kernel refuses need not be looked after.
+        // The kernel refuses the other ones, so they need no watch.
         let polled = |resource| self.in_force.limits.get(&resource) == Some(&Enforcement::Polled);
         let over = used
             .into_iter()
@@ -185,7 +185,7 @@ impl<'a> Reaper<'a> {
                     }
                 }
             }
-            // They end in their own time; whoever is left then is ended again.
+            // They end in their own time; any process that is left then is ended again.
             std::thread::sleep(Duration::from_micros(200));
         }
         Ok(())
@@ -196,7 +196,8 @@ impl<'a> Reaper<'a> {
     fn end(&mut self, process: Pid) -> io::Result<()> {
         let held = match pidfd_open(process, PidfdFlags::empty()) {
             Ok(held) => held,
-            // It ended, or is just being made or taken away: kernels answer each of these. Whoever is left is met again.
+            // It ended, or is just being made or removed: kernels answer each of these. A process
+            // that is left is met again.
             Err(Errno::SRCH | Errno::NOENT | Errno::INVAL) => return Ok(()),
             Err(error) => return Err(error.into()),
         };

@@ -1,5 +1,5 @@
-//! The root that a command of tier N sees: a file system in memory that holds what was declared, at
-//! its own paths, and nothing else.
+//! Root that a command of tier N sees: a file system in memory that holds the declared paths at
+//! their own places, and nothing else.
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
@@ -27,17 +27,18 @@ const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 const NO_SET_ID: u64 = libc::MOUNT_ATTR_NOSUID;
 const NO_DEVICES: u64 = libc::MOUNT_ATTR_NODEV;
 
-/// Where the new root is mounted before it becomes the root. In a mount namespace of our own that
-/// hides nothing from anybody else.
+/// Mount point of the new root before it becomes the root. In a mount namespace of our own it hides
+/// nothing from other processes.
 pub(super) const NEW_ROOT: &str = "/tmp";
-/// How large what is written into the root itself may become: directories and links on the way to
-/// what was declared.
+/// Limit of what is written into the root itself: directories and links on the way to the declared
+/// paths.
 const ROOT_SIZE: &CStr = c"size=1m,nr_inodes=4096,mode=0755";
-/// How large the empty directory over a hidden one is: a page, the least.
+/// Size of the empty directory over a hidden one: a page, the least.
 const HIDDEN_SIZE: u64 = 4096;
-/// What stands for a hidden file: a device, which cannot be opened where it is mounted without devices.
+/// Stand-in for a hidden file: a device, which cannot be opened where it is mounted without
+/// devices.
 const UNOPENED: &str = "/dev/null";
-/// What programs expect in `/dev` besides the devices.
+/// Links that programs expect in `/dev` besides the devices.
 const DEVICE_LINKS: [(&str, &str); 4] = [
     ("/proc/self/fd", "dev/fd"),
     ("/proc/self/fd/0", "dev/stdin"),
@@ -52,13 +53,14 @@ struct NewRoot {
     directories: BTreeSet<PathBuf>,
 }
 
-/// Something to be put at a path of the new root.
+/// Entry to be put at a path of the new root.
 struct Placed<'a> {
     path: &'a Path,
     what: What,
-    /// Whether another tree holds its path: nothing is made there then, since that tree is the host's.
+    /// True if another tree holds its path: nothing is made there then, since that tree is the
+    /// host's.
     is_nested: bool,
-    /// Whether it is a view or in one, where files are other files than those of the host.
+    /// True if it is a view or in one, where files are other files than those of the host.
     in_view: bool,
 }
 
@@ -68,8 +70,8 @@ enum What {
     Link(PathBuf),
 }
 
-/// Makes the root and moves into it, in a mount namespace of our own, with its capabilities. Gives the
-/// layer that takes the changes of a view.
+/// Makes the root and moves into it, in a mount namespace of our own, with its capabilities.
+/// Returns the layer that captures the changes of a view.
 pub(super) fn enter(policy: &SandboxPolicy) -> Result<Option<OwnedFd>> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).trying(|| "keep mounts to itself".to_owned())?;
@@ -133,7 +135,7 @@ impl NewRoot {
         all.sort_by_key(|(path, _)| path.components().count());
         let paths: Vec<&Path> = all.iter().map(|(path, _)| *path).collect();
         for (path, what) in all {
-            // Of the scratch directory nothing belongs to the host.
+            // Nothing in the scratch directory belongs to the host.
             let holds =
                 |tree: &&Path| *tree != path && path.starts_with(tree) && **tree != *SCRATCH;
             let is_nested = paths.iter().any(holds);
@@ -196,8 +198,8 @@ impl NewRoot {
                 return symlinkat(target, &self.root, inside).trying(doing);
             }
         };
-        // Where it goes must be what was opened before: what lies in a directory of the host may have been
-        // put in the place of another meanwhile.
+        // The target must be the directory that was opened before: another process may have
+        // replaced a directory of the host meanwhile.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let resolve =
             ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
@@ -215,7 +217,7 @@ impl NewRoot {
         move_mount(tree.as_fd(), "", &target, "", flags).trying(doing)
     }
 
-    /// Makes the directories that lead to `path`, as far as they are not there.
+    /// Makes the missing directories that lead to `path`.
     fn make_directories(&mut self, path: &Path) -> Result<()> {
         let mut made = PathBuf::new();
         for component in path.components() {
@@ -237,8 +239,8 @@ impl NewRoot {
     }
 }
 
-/// Covers what is at a path below `root`: a directory with an empty one, a file with one that cannot be opened. What is
-/// not seen there need not be hidden.
+/// Covers the entry at a path below `root`: a directory with an empty one, a file with one that
+/// cannot be opened. A path that is missing there need not be hidden.
 fn hide(root: &OwnedFd, path: &Path) -> Result<()> {
     let doing = || format!("hide `{}`", path.display());
     let inside = path.strip_prefix("/").unwrap_or(path);
@@ -266,7 +268,8 @@ fn hide(root: &OwnedFd, path: &Path) -> Result<()> {
     move_mount(cover.as_fd(), "", &target, "", flags).trying(doing)
 }
 
-/// Takes from the command, and from root in it, what of /proc changes the kernel (proc_sys(5)).
+/// Makes the parts of /proc that change the kernel read-only for the command, and for root in it
+/// (proc_sys(5)).
 pub(super) fn make_proc_read_only() -> Result<()> {
     let doing = || "make /proc read-only".to_owned();
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -282,10 +285,10 @@ fn clone() -> OpenTreeFlags {
     OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC
 }
 
-/// A copy of what is mounted at a declared path and below, with the rights that the command has there.
+/// Copies the mounts at a declared path and below, with the rights that the command has there.
 fn tree(path: &Path, wanted: Use) -> Result<Option<What>> {
     let opened = match declared::open(path) {
-        // What is to stay absent is looked for afterwards.
+        // A path that must stay absent is looked for afterwards.
         Err(_) if matches!(wanted, Use::Keep | Use::Pin) && declared::is_absent(path) => {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! A view: one directory laid over another (overlayfs), so that what a command changes goes into a
+//! View: one directory laid over another (overlayfs), so that the changes of a command go into a
 //! layer of its own.
 
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -16,7 +16,7 @@ use super::{Result, Trying};
 use crate::host::Missing;
 use crate::policy::View;
 
-/// The directories of which a view is made, uppermost first.
+/// Directories of a view, uppermost first.
 pub(super) struct Opened {
     lower: Vec<OwnedFd>,
     /// Directory for the layer over them; memory without one.
@@ -25,9 +25,9 @@ pub(super) struct Opened {
 
 /// A view that was made.
 pub(super) struct Laid {
-    /// What the command sees, mounted nowhere yet.
+    /// Tree that the command sees, mounted nowhere yet.
     pub(super) tree: OwnedFd,
-    /// The layer that takes what it changes.
+    /// Layer that captures the changes.
     pub(super) captures: OwnedFd,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn memory(size: u64, mode: &str) -> Result<OwnedFd> {
     let doing = || "make a file system in memory".to_owned();
     let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC).trying(doing)?;
     fsconfig_set_string(&context, "size", size.to_string()).trying(doing)?;
-    // Each file takes memory besides what is in it, which `size` does not count.
+    // Each file takes memory besides its content, which `size` does not count.
     let files = size / 4096 + 1024;
     fsconfig_set_string(&context, "nr_inodes", files.to_string()).trying(doing)?;
     fsconfig_set_string(&context, "mode", mode).trying(doing)?;
@@ -67,12 +67,13 @@ fn mounted(context: &OwnedFd) -> rustix::io::Result<OwnedFd> {
     fsmount(context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
-/// Lays a layer over the directories of a view: on a disk if the view names a directory that the kernel can use, else in memory.
-/// The latter is mounted in `root`, the new root, for a moment: overlayfs refuses a file system that is not mounted.
+/// Lays a layer over the directories of a view: on a disk if the view names a directory that the
+/// kernel can use, else in memory. The latter is mounted in `root`, the new root, for a moment:
+/// overlayfs refuses a file system that is not mounted.
 pub(super) fn lay(opened: Opened, view: &View, root: &OwnedFd) -> Result<Laid> {
     const PLACE: &str = ".captures";
     let doing = || format!("make a view of `{}`", view.base.display());
-    // The uppermost layer says what the base itself is like.
+    // The uppermost layer gets the mode of the base.
     let base = opened.lower.last().map(fstat).transpose().trying(doing)?;
     let mode = base.map_or(Mode::RWXU, |stat| Mode::from_raw_mode(stat.st_mode));
     // Some file systems lack features that overlayfs needs.
@@ -88,8 +89,8 @@ pub(super) fn lay(opened: Opened, view: &View, root: &OwnedFd) -> Result<Laid> {
     Ok(laid)
 }
 
-/// Makes the two directories of an overlay in `place`, and the overlay. Fails if they cannot have marks, without which a directory
-/// could not be replaced by another.
+/// Makes the two directories of an overlay in `place`, and the overlay. Fails if they cannot have
+/// marks, without which a directory could not be replaced by another.
 fn overlay(place: &OwnedFd, opened: &Opened, mode: Mode) -> rustix::io::Result<Laid> {
     let layer = |name: &str| -> rustix::io::Result<OwnedFd> {
         mkdirat(place, name, Mode::RWXU)?;
@@ -99,7 +100,7 @@ fn overlay(place: &OwnedFd, opened: &Opened, mode: Mode) -> rustix::io::Result<L
     };
     let (captures, work) = (layer("upper")?, layer("work")?);
     fsetxattr(&work, crate::layer::OPAQUE, b"y", XattrFlags::empty())?;
-    // Paths may hold what separates options. Descriptors do not.
+    // Paths may hold separators of options. Descriptors do not.
     let by_number = |fd: &OwnedFd| format!("/proc/self/fd/{}", fd.as_raw_fd());
     let lower: Vec<_> = opened.lower.iter().map(by_number).collect();
     let context = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;

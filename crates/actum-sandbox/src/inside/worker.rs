@@ -1,7 +1,9 @@
-//! The byte worker: this program once more, which reads one file and writes another through their handles, and owns nothing else.
+//! The byte worker: this program once more, which reads one file and writes another through their
+//! handles, and owns nothing else.
 //!
-//! It has one thread, no environment, and no descriptor but the line to its supervisor and the two files. It executes nothing,
-//! reaches no path and no network, maps no memory, and cannot be looked into. It does one job and ends.
+//! It has one thread, no environment, and no descriptor but the line to its supervisor and the two
+//! files. It executes nothing, reaches no path and no network, maps no memory, and cannot be looked
+//! into. It does one job and ends.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -20,11 +22,11 @@ use crate::sys;
 
 use super::payload::give_up_capabilities;
 
-/// Files of a job, and memory to read them with. All of it is there before the filter is.
+/// Files of a job, and memory to read them with. All of it exists before the filter does.
 pub struct Files {
     /// File that is read.
     pub source: OwnedFd,
-    /// File that is written; none where the source is only read.
+    /// File that is written; `None` if the source is only read.
     pub staged: Option<OwnedFd>,
     /// Memory for the bytes.
     pub buffer: Vec<u8>,
@@ -33,8 +35,8 @@ pub struct Files {
 /// Size of the memory for the bytes.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// Does the work of a byte worker where this program was started as one under `name`, and never returns then. The embedding
-/// program calls it first of all in `main`.
+/// Does the work of a byte worker and never returns, in a process that was started as one under
+/// `name`. The embedding program calls it first of all in `main`.
 pub fn enter_worker(name: &str, work: fn(&Job, &mut Files) -> Answer) {
     if std::env::args_os().next().is_some_and(|given| given == name) {
         sys::exit_at_once(match run(work) {
@@ -49,7 +51,7 @@ fn run(work: fn(&Job, &mut Files) -> Answer) -> io::Result<()> {
     sys::default_signals();
     setsid()?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    // Where the supervisor ended before this, its line has ended, too.
+    // If the supervisor ended before this, its channel has ended, too.
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let Some((job, mut descriptors)) = receive_job(stdio::stdin())? else { return Ok(()) };
     let staged = (descriptors.len() > 1).then(|| descriptors.pop()).flatten();
@@ -73,7 +75,8 @@ fn run(work: fn(&Job, &mut Files) -> Answer) -> io::Result<()> {
     sys::exit_at_once(i32::from(written != ANSWER_BYTES));
 }
 
-/// Memory that this process holds, in bytes (proc_pid_statm(5)). From here on it only grows by pages of the program itself.
+/// Memory that this process holds, in bytes (proc_pid_statm(5)). From here on it only grows by
+/// pages of the program itself.
 fn resident() -> io::Result<u64> {
     let statm = openat(CWD, "/proc/self/statm", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     let mut text = [0; 128];
@@ -86,7 +89,7 @@ fn resident() -> io::Result<u64> {
 
 fn confine(job: &Job) -> io::Result<()> {
     give_up_capabilities().map_err(|missing| io::Error::other(missing.to_string()))?;
-    // The filter alone keeps it from every path. Where the kernel has Landlock that does so, too.
+    // The filter alone keeps it from every path. Landlock, if the kernel has it, does so, too.
     let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(ABI::V5))
@@ -103,7 +106,7 @@ fn confine(job: &Job) -> io::Result<()> {
     ];
     for (resource, max) in limits {
         let Some(max) = max else { continue };
-        // Whoever starts the program may have less already, and less it stays.
+        // The program may have been started with less already, and less it stays.
         let max = getrlimit(resource).maximum.map_or(max, |hard| max.min(hard));
         setrlimit(resource, Rlimit { current: Some(max), maximum: Some(max) })?;
     }

@@ -49,8 +49,8 @@ impl Layer {
 pub(super) enum Compared {
     /// Equal files, or no file.
     Same,
-    /// Equal files, but another process wrote the lower one while the command ran: the command overwrote content that it
-    /// never saw.
+    /// Equal files, but another process wrote the lower one while the command ran: the command
+    /// overwrote content that it never saw.
     SameMeanwhile,
     /// They differ, or are too large to compare.
     Other,

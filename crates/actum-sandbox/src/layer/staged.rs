@@ -26,7 +26,7 @@ pub struct StagedLayer {
 }
 
 impl StagedLayer {
-    /// Makes an empty layer at `path`, where nothing may be, for a view of `base`.
+    /// Makes an empty layer at `path`, which must be free, for a view of `base`.
     ///
     /// # Errors
     /// [`LayerError::Io`]
@@ -49,12 +49,12 @@ impl StagedLayer {
         Ok(Self { _temporary: Some(scratch), ..made })
     }
 
-    /// Where the layer is, for a view.
+    /// Path of the layer, for a view.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Stages a file with its content and mode, in place of whatever is there.
+    /// Stages a file with its content and mode, in place of any existing entry.
     ///
     /// # Errors
     /// [`LayerError`]
@@ -68,7 +68,8 @@ impl StagedLayer {
         file.set_permissions(std::fs::Permissions::from_mode(mode)).doing("set the mode of", path)
     }
 
-    /// Stages a new, empty directory, in place of whatever is there. Nothing of the base shows through.
+    /// Stages a new, empty directory, in place of any existing entry. Nothing of the base shows
+    /// through.
     ///
     /// # Errors
     /// [`LayerError`]
@@ -111,7 +112,7 @@ impl StagedLayer {
         mknodat(&parent, name, FileType::CharacterDevice, Mode::empty(), 0).doing("mark", path)
     }
 
-    /// Takes away what the layer has at a name, with all that it holds.
+    /// Removes the layer's entry at a name, with all that it holds.
     fn clear(&self, parent: &OwnedFd, name: &Path, path: &Path) -> Result<()> {
         let stat = match rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
@@ -119,14 +120,15 @@ impl StagedLayer {
             Err(error) => return Err(error).doing("look at", path),
         };
         match FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
-            // Nobody else writes below the layer, so no link can be in the place of a directory on the way.
+            // Only we write below the layer, so no link can be in the place of a directory on the
+            // way.
             true => std::fs::remove_dir_all(self.path.join(path)).doing("replace", path),
             false => unlinkat(parent, name, AtFlags::empty()).doing("replace", path),
         }
     }
 
-    /// The directory of the layer that holds a path, made like those of the base as far as it is not
-    /// there, and the path's last name.
+    /// Returns the directory of the layer that holds a path, and the path's last name. Missing
+    /// directories are made like those of the base.
     fn parent<'a>(&self, path: &'a Path) -> Result<(OwnedFd, &'a Path)> {
         let plain = |component: Component<'_>| matches!(component, Component::Normal(_));
         let name = path.file_name().filter(|_| path.components().all(plain));

@@ -1,4 +1,4 @@
-//! The attacks, by what they attack.
+//! Attacks by their targets.
 
 pub(crate) mod calls;
 pub(crate) mod files;

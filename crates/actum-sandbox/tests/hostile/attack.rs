@@ -1,4 +1,4 @@
-//! What an attack is: a row of the table.
+//! Definition of an attack: a row of the table.
 
 use actum_sandbox::SandboxPolicy;
 
@@ -8,15 +8,15 @@ use crate::scene::Facts;
 /// One attack.
 #[derive(Clone, Copy)]
 pub(crate) struct Attack {
-    /// What it does, as an infinitive: "write a file outside".
+    /// Name of the attack, as an infinitive: "write a file outside".
     pub(crate) name: &'static str,
     /// The requirement that says it must not.
     pub(crate) requirement: &'static str,
-    /// What of the host is looked at.
+    /// Part of the host that is observed.
     pub(crate) effect: Effect,
     /// The attack itself.
     pub(crate) act: fn(&Facts),
-    /// What its policy says besides that of all.
+    /// Additions to the common policy.
     pub(crate) policy: fn(&mut SandboxPolicy, &Facts),
     pub(crate) course: Course,
     pub(crate) tier_n: Expected,
@@ -24,7 +24,7 @@ pub(crate) struct Attack {
     pub(crate) users: Users,
 }
 
-/// What is expected of a tier.
+/// Expected result in a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expected {
     /// The attack has no effect.
@@ -35,26 +35,26 @@ pub(crate) enum Expected {
     Refused(&'static str),
 }
 
-/// As whom an attack is made, and works where there is no sandbox.
+/// Users as which an attack is made, and succeeds without a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Users {
     All,
-    /// It needs what only root has.
+    /// The attack needs rights that only root has.
     Root,
-    /// It attacks what root need not, or harms more than the test where it is root and succeeds.
+    /// The attack is pointless for root, or harms more than the test if root succeeds.
     Ordinary,
-    /// It would reach all other attacks of the same user.
+    /// The attack would reach all other attacks of the same user.
     Alone,
 }
 
-/// How the command is run.
+/// Way in which the command is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Course {
     /// Until it ends.
     Whole,
     /// By a supervisor that is killed with SIGKILL.
     SupervisorKilled,
-    /// The same, and the helper has had no time yet to say that the command runs.
+    /// By a supervisor that is killed before the helper had time to report that the command runs.
     SupervisorKilledEarly,
     /// By a supervisor that ignores SIGCHLD.
     ChildrenIgnored,

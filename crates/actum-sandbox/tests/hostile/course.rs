@@ -21,24 +21,24 @@ use crate::effect::{BEGUN, Effect, RunReport};
 use crate::scene::{Facts, Scene};
 use crate::table;
 
-/// What came of an attack.
+/// Result of an attack.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Verdict {
-    /// What was seen of it on the host without a sandbox.
+    /// Effect seen on the host without a sandbox.
     pub(crate) control: Option<String>,
-    /// What was seen of it on the host with one.
+    /// Effect seen on the host with one.
     pub(crate) seen: Option<String>,
-    /// Whether it began in the sandbox.
+    /// True if it began in the sandbox.
     pub(crate) began: bool,
     /// With which code the policy was refused.
     pub(crate) refused: Option<String>,
-    /// Why it was not started.
+    /// Error of the start.
     pub(crate) error: Option<String>,
-    /// What it said and how it ended, for who has to find out why.
+    /// Output and end of the attack, for the search of a cause.
     pub(crate) said: String,
 }
 
-/// What came out of a run.
+/// Result of a run.
 #[derive(Default)]
 pub(crate) struct Ran {
     pub(crate) out: Vec<u8>,
@@ -47,7 +47,7 @@ pub(crate) struct Ran {
     pub(crate) error: Option<String>,
 }
 
-/// `hostile trial NAME TIER HOST`: tells the verdict.
+/// `hostile trial NAME TIER HOST`: prints the verdict.
 pub(crate) fn trial(name: &str, tier: &str, host: &str) {
     let attack = table::find(name);
     let program = std::env::current_exe().unwrap();
@@ -115,7 +115,7 @@ pub(crate) fn run(attack: &Attack, scene: &mut Scene, sandbox: Option<&HostRepor
     })
 }
 
-/// How long what beats may take to end, where whoever ran it was killed.
+/// Time in which a beat must end after its supervisor was killed.
 pub(crate) fn patience(attack: &Attack) -> Duration {
     match attack.course {
         Course::SupervisorKilled | Course::SupervisorKilledEarly => Duration::from_secs(4),
@@ -125,7 +125,7 @@ pub(crate) fn patience(attack: &Attack) -> Duration {
     }
 }
 
-/// What is run by this, with the host trying to reach it where that is looked at.
+/// Runs the function, while the host tries to reach a port if the attack is about that.
 pub(crate) fn watched<R>(attack: &Attack, scene: &mut Scene, run: impl FnOnce() -> R) -> R {
     let done = AtomicBool::new(false);
     let facts = scene.facts.clone();
@@ -140,7 +140,7 @@ pub(crate) fn watched<R>(attack: &Attack, scene: &mut Scene, run: impl FnOnce() 
     ran
 }
 
-/// What makes this program attack.
+/// Arguments that make this program attack.
 pub(crate) fn words(attack: &Attack, facts: &Facts) -> [String; 3] {
     ["attack".to_owned(), attack.name.to_owned(), serde_json::to_string(facts).unwrap()]
 }
@@ -247,7 +247,7 @@ pub(crate) fn supervise(name: &str, host: &str, facts: &str) {
     }
 }
 
-/// Tells what standard input, which is a terminal, gives to read now.
+/// Prints what standard input, which is a terminal, has to read now.
 pub(crate) fn tell_typed() {
     let mut bytes = [0_u8; 64];
     // SAFETY: numbers, and a buffer with its length.
@@ -288,7 +288,7 @@ pub(crate) fn kill_supervisor(
     let mut stopped = None;
     while !has_begun() {
         if attack.course == Course::SupervisorKilledEarly {
-            // What was stopped may be the keeper of a probe, after which the command would be started.
+            // The stopped process may be of a probe, after which the command would be started.
             if let Some(keeper) = stopped.take() {
                 crate::act::calls::kill(keeper, libc::SIGCONT);
                 std::thread::sleep(Duration::from_millis(100));
@@ -313,9 +313,10 @@ pub(crate) fn kill_supervisor(
     Ran { out: began.into(), ..Ran::default() }
 }
 
-/// Stops who keeps the command, as soon as it has a child, and gives its number. In tier N that is the
-/// first process of the namespaces, which is a child of the helper, and otherwise the helper itself. Without a
-/// sandbox the child may be gone before it is seen; then nobody is stopped once the command has begun.
+/// Stops the supervising process of the command, as soon as it has a child, and returns its number.
+/// In tier N that is the first process of the namespaces, which is a child of the helper, and
+/// otherwise the helper itself. Without a sandbox the child may be gone before it is seen; then no
+/// process is stopped once the command has begun.
 fn stop_keeper(supervisor: i32, in_namespaces: bool, has_begun: &dyn Fn() -> bool) -> Option<i32> {
     let child_of = |parent: i32| {
         let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
@@ -365,7 +366,7 @@ pub(crate) fn on_terminal(mut command: Command) -> Ran {
     Ran { out, ..Ran::default() }
 }
 
-/// Tries to reach the port of which the command tells, until it is done.
+/// Tries to reach the port that the command has written, until it is done.
 fn try_to_reach(facts: &Facts, done: &AtomicBool) -> bool {
     while !done.load(Ordering::Relaxed) {
         let port = std::fs::read_to_string(facts.workspace.join("port"));

@@ -1,4 +1,4 @@
-//! What an attack did to the host, if anything.
+//! Effect of an attack on the host, if any.
 
 use std::fs;
 use std::io::Read;
@@ -13,17 +13,17 @@ use crate::scene::Scene;
 
 /// The first line of every attack.
 pub(crate) const BEGUN: &str = "begun";
-/// How a line begins that tells of success.
+/// Beginning of a line that reports success.
 pub(crate) const GOT: &str = "GOT";
 
-/// What was told of a run in a sandbox, by whoever ran it.
+/// Report of a run in a sandbox, by its supervisor.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunReport {
     /// The paths that the command made although they were to stay absent, or that it changed.
     pub(crate) made: Vec<PathBuf>,
-    /// How the command ended by itself.
+    /// End of the command by itself.
     pub(crate) ended: Option<Ended>,
-    /// What it wrote to standard error.
+    /// Bytes that it wrote to standard error.
     pub(crate) stderr: Vec<u8>,
 }
 
@@ -37,20 +37,20 @@ impl From<&Outcome> for RunReport {
     }
 }
 
-/// What of the host is looked at.
+/// Part of the host that is observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Everything in a directory outside: names, bytes, modes, owners, times, attributes, links.
     Outside,
-    /// The same of what is to stay as it is in the workspace.
+    /// Everything in the protected paths of the workspace.
     Kept,
-    /// A path that was to stay absent is there, and the outcome does not tell it.
+    /// A path that was to stay absent is present, and the outcome does not report it.
     MadeUntold,
-    /// Whether the text of a secret came out.
+    /// The text of a secret came out.
     Secret,
-    /// Whether any of the host's sockets heard anything.
+    /// A socket of the host heard anything.
     Heard,
-    /// Whether the host reached a port.
+    /// The host reached a port.
     Reached,
     /// A process of the host: its life, limits, priorities, and where it may run.
     Victim,
@@ -60,9 +60,9 @@ pub(crate) enum Effect {
     Memory,
     /// Files in the workspace that run as their owner.
     SetId,
-    /// Whether a program ran as another user.
+    /// A program ran as another user.
     OtherUser,
-    /// What the attack has got and used.
+    /// Resources that the attack has got and used.
     Got,
     /// A file that grows after the outcome, where a process of the command still lives.
     Beats,
@@ -70,9 +70,9 @@ pub(crate) enum Effect {
     Storage,
     /// The size of the largest file.
     LargestFile,
-    /// How much output was kept.
+    /// Amount of output that was kept.
     Output,
-    /// What the terminal of the host gives to read.
+    /// Input that the terminal of the host has to read.
     Terminal,
     /// A marker by which it is seen that the command ran.
     Ran,
@@ -106,7 +106,7 @@ impl Effect {
         }
     }
 
-    /// What of it was seen. `before` is the scene as [`Scene::look`] saw it.
+    /// Returns the observed effect. `before` is the scene as [`Scene::look`] saw it.
     pub(crate) fn seen(
         self,
         scene: &mut Scene,
@@ -174,7 +174,7 @@ impl Effect {
                 when(reached, "it reached the terminal".to_owned())
             }
             Self::Ran => when(scene.facts.workspace.join("marker").exists(), "it ran".to_owned()),
-            // Where nobody watches, nobody tells.
+            // Without a supervisor there is no report.
             Self::WrongEnd => match told.map(|told| told.ended) {
                 Some(Some(Ended::Code(7))) => None,
                 other => Some(format!("the end was {other:?}")),

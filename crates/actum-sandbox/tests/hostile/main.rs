@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
     match words.as_slice() {
         ["attack", name, facts] => {
-            // What does not say so never ran, and stopped nothing.
+            // An attack that does not report this never ran, and stopped nothing.
             println!("{}", effect::BEGUN);
             (table::find(name).act)(&serde_json::from_str(facts).unwrap());
         }

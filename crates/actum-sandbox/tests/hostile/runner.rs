@@ -36,7 +36,7 @@ pub(crate) fn run() -> ExitCode {
     conclusion.exit_code()
 }
 
-/// What the host can hold for this user.
+/// Returns the report of the host for this user.
 fn host_for(user: &User, program: &Path) -> String {
     let output = user.command(program).arg("probe").output().unwrap();
     let host = String::from_utf8(output.stdout).unwrap().trim().to_owned();

@@ -1,4 +1,5 @@
-//! What is attacked: files outside of a workspace, a process, sockets, all made for one attack alone.
+//! Target of an attack: files outside of a workspace, a process, sockets, all made for one attack
+//! alone.
 
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
@@ -27,7 +28,7 @@ pub(crate) fn new_secret() -> String {
     format!("secret{digits}")
 }
 
-/// What an attack knows of the host. The secret is not in it.
+/// Facts about the host that an attack knows. The secret is not in it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Facts {
     /// This program, where every user may run it.
@@ -36,11 +37,11 @@ pub(crate) struct Facts {
     pub(crate) outside: PathBuf,
     /// The directory that may be written, in which it starts.
     pub(crate) workspace: PathBuf,
-    /// A program that runs as root, where there is one.
+    /// A program that runs as root, if there is one.
     pub(crate) set_id: Option<PathBuf>,
     /// The process that runs the sandbox.
     pub(crate) runner: i32,
-    /// Where in its memory the secret lies, and how long it is.
+    /// Address of the secret in its memory, and its length.
     pub(crate) address: u64,
     pub(crate) length: usize,
     /// Memory of that process that may be written.
@@ -62,9 +63,9 @@ pub(crate) struct Facts {
 pub(crate) struct Scene {
     pub(crate) facts: Facts,
     pub(crate) secret: String,
-    /// Whether the host reached a port of the command.
+    /// True if the host reached a port of the command.
     pub(crate) reached: bool,
-    /// How long what beats may take to end.
+    /// Time in which a beat must end.
     pub(crate) patience: Duration,
     victim: Child,
     written: &'static mut [u8; 16],
@@ -80,7 +81,7 @@ impl Scene {
         Self::with_workspace_at(program, "workspace")
     }
 
-    /// The same with its workspace at a path relative to the place of the scene.
+    /// Makes a scene with its workspace at a path relative to the place of the scene.
     pub(crate) fn with_workspace_at(program: &Path, workspace: &str) -> Self {
         let secret = std::env::var(SECRET).unwrap();
         // Not among the temporary files, so that a scratch directory hides none of it, and on real
@@ -91,7 +92,7 @@ impl Scene {
         fs::create_dir_all(workspace.parent().unwrap()).unwrap();
         fill(&outside, &workspace, &secret);
         std::env::set_current_dir(&outside).unwrap();
-        // Left open for whoever comes, as careless programs do.
+        // Left open for any other process, as careless programs do.
         let fd = leak(&outside.join("secret"));
         leak(&outside);
         let victim = Command::new("/bin/sleep")
@@ -171,11 +172,11 @@ impl Scene {
     }
 
     pub(crate) fn written(&self) -> [u8; 16] {
-        // SAFETY: it is ours; somebody else may have written it, which the compiler cannot know.
+        // SAFETY: it is ours; another process may have written it, which the compiler cannot know.
         unsafe { std::ptr::read_volatile(std::ptr::from_ref::<[u8; 16]>(self.written)) }
     }
 
-    /// What is to be said of the process of the host.
+    /// State of the process of the host.
     pub(crate) fn victim(&mut self) -> Vec<String> {
         let ended = self.victim.try_wait().unwrap();
         let process = format!("/proc/{}", self.facts.victim);
@@ -198,7 +199,7 @@ impl Scene {
         ]
     }
 
-    /// Whether the shared memory of the host is still there.
+    /// Returns true if the shared memory of the host still exists.
     pub(crate) fn has_shared(&self) -> bool {
         // SAFETY: the kernel fills the structure, for which zeros are valid.
         unsafe {
@@ -207,7 +208,7 @@ impl Scene {
         }
     }
 
-    /// What any of the sockets heard.
+    /// Returns what any of the sockets heard.
     pub(crate) fn heard(&self) -> Option<String> {
         let mut bytes = [0; 64];
         let streams = self.streams.iter().position(|socket| socket.accept().is_ok());
@@ -222,7 +223,8 @@ impl Scene {
             .or_else(|| udp.then(|| "UDP heard it".to_owned()))
     }
 
-    /// Whether something of the command still lives, seen by its beat; and has it stop then.
+    /// Returns an observation if a process of the command still lives, seen by its beat, and stops
+    /// it then.
     pub(crate) fn beats(&self) -> Option<String> {
         let begun = Instant::now();
         let beat = self.facts.workspace.join("beat");

@@ -27,7 +27,7 @@ const fn limited(name: &'static str, effect: Effect, act: fn(&Facts)) -> Attack 
     Attack::new(name, "FE-12", effect, act)
 }
 
-/// An attack on what is to stay as it is. Tier L cannot hold that, and does not run.
+/// An attack on protected paths. Tier L cannot hold that, and does not run.
 const fn keeps(name: &'static str, act: fn(&Facts)) -> Attack {
     confined(name, Effect::Kept, act).policy(keep).l(Refused("NEEDS_TIER_N"))
 }

@@ -1,4 +1,4 @@
-//! As whom attacks are made: as root, where that is who tests, and as a user who is nobody else.
+//! Users as which attacks are made: root, if the tests run as root, and an ordinary user.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -10,19 +10,19 @@ use tempfile::TempDir;
 
 use crate::attack::{Attack, Users};
 
-/// A user that is nobody else on the machine.
+/// Id of a user that has nothing on the machine.
 const ORDINARY: u32 = 12345;
 
-/// As whom attacks are made.
+/// User as which attacks are made.
 #[derive(Clone)]
 pub(crate) struct User {
     pub(crate) name: &'static str,
-    /// Whom to become, if it is another.
+    /// Id of the user to become, if it is another.
     pub(crate) become_id: Option<u32>,
     is_root: bool,
 }
 
-/// Everybody as whom attacks can be made.
+/// All users as which attacks can be made.
 pub(crate) fn users() -> Vec<User> {
     let user = |name, become_id, is_root| User { name, become_id, is_root };
     if is_root() {
@@ -43,9 +43,9 @@ impl User {
         command
     }
 
-    /// Whether the attack is made as this user.
+    /// Returns true if the attack is made as this user.
     pub(crate) fn fits(&self, attack: &Attack) -> bool {
-        // Whoever is not root cannot become another user either.
+        // A user other than root cannot become another user either.
         match attack.users {
             Users::All => true,
             Users::Root => self.is_root,
@@ -53,16 +53,16 @@ impl User {
         }
     }
 
-    /// The user as whom this attack is made: where it would reach all of its user, one of its own, which is
-    /// `other` than those of trials that are made beside it.
+    /// Returns the user as which this attack is made. An attack that would reach all of its user
+    /// gets one of its own, which is `other` than those of trials that are made beside it.
     pub(crate) fn of(&self, attack: &Attack, other: u32) -> Self {
         let other = if attack.users == Users::Alone { other } else { 0 };
         Self { become_id: self.become_id.map(|id| id + other), ..*self }
     }
 }
 
-/// This program where every user may run it, and, for root, a program that runs as root: `id`, which
-/// does no harm, and which only the ordinary user of the tests may run.
+/// Installs this program where every user may run it, and, for root, a program that runs as root:
+/// `id`. That does no harm, and only the ordinary user of the tests may run it.
 pub(crate) fn install(place: &TempDir) -> PathBuf {
     let open = |path: &Path, mode| fs::set_permissions(path, PermissionsExt::from_mode(mode));
     open(place.path(), 0o755).unwrap();

@@ -1,4 +1,5 @@
-//! A worker for programs that are none themselves, such as tests; and what installs the library for those.
+//! Worker executable for programs that cannot be one themselves, such as tests. It also installs
+//! the library for those.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is a program")]
 
 use std::path::Path;

@@ -9,7 +9,7 @@ pub(crate) struct Attack {
     pub(crate) harm: Harm,
     /// Boundary that refuses it.
     pub(crate) first: Boundary,
-    /// Boundary that refuses it where the first is off.
+    /// Boundary that refuses it if the first is off.
     pub(crate) next: Boundary,
 }
 
@@ -22,7 +22,7 @@ pub(crate) enum Boundary {
     Lock(&'static str),
     /// The sandbox.
     Sandbox(&'static str),
-    /// The attack ends without an error in the sandbox, and its harm is not there.
+    /// The attack ends without an error in the sandbox, and does no harm.
     Harmless,
 }
 
@@ -31,13 +31,14 @@ pub(crate) enum Boundary {
 pub(crate) enum Harm {
     /// The tables hold this text after it.
     Shows(&'static str),
-    /// The tables hold this text after it, which is a setting of the engine. In the sandbox alone that is no harm.
+    /// The tables hold this text after it, a setting of the engine. In the sandbox alone that is no
+    /// harm.
     Sets(&'static str),
     /// The file or directory `{out}` exists after it.
     Writes,
     /// A server on this host is asked for something.
     Connects,
-    /// It fails with this message, which only a process that reads the file can give.
+    /// The attack fails with this message, which only a process that reads the file can give.
     Says(&'static str),
 }
 
@@ -49,12 +50,13 @@ pub(crate) const fn read(text: &'static str) -> Attack {
     attack(text, Harm::Shows(CANARY), Boundary::Lock(DENIED), Boundary::Sandbox(ABSENT))
 }
 
-/// Reads a file outside by a function that gives no row where the file is missing, as it is in the sandbox.
+/// Reads a file outside by a function that gives no row for a missing file, as it is in the
+/// sandbox.
 pub(crate) const fn hidden(text: &'static str) -> Attack {
     attack(text, Harm::Shows(CANARY), Boundary::Lock(DENIED), Boundary::Harmless)
 }
 
-/// Is of a kind that is not listed: the list refuses it, then the locked engine.
+/// Attack with a kind that is not listed: the list refuses it, then the locked engine.
 pub(crate) const fn listed(
     kind: &'static str,
     text: &'static str,
@@ -64,7 +66,8 @@ pub(crate) const fn listed(
     attack(text, harm, Boundary::List(kind), Boundary::Lock(next))
 }
 
-/// Is of a kind that is not listed, and opens a file when it is bound: the locked engine refuses it first, then the list.
+/// Attack with a kind that is not listed, which opens a file when it is bound: the locked engine
+/// refuses it first, then the list.
 pub(crate) const fn bound(kind: &'static str, text: &'static str, harm: Harm) -> Attack {
     attack(text, harm, Boundary::Lock(DENIED), Boundary::List(kind))
 }

@@ -1,4 +1,5 @@
-//! Bombs: allowed statements that need more time, memory or disk than a step has. The control is a smaller one, which ends.
+//! Bombs: allowed statements that need more time, memory or disk than a step has. The control is a
+//! smaller one, which ends.
 
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ pub(crate) struct Bomb {
 enum Ends {
     /// The time of the step.
     Time,
-    /// The memory of the engine; where that has no limit, the sandbox ends it.
+    /// The memory of the engine; without a limit of its own, the sandbox ends it.
     Memory,
     /// The size of a file in the sandbox.
     File,

@@ -1,4 +1,4 @@
-//! Where an attack is made: a private directory with a database, and files outside that it is after.
+//! Ground of an attack: a private directory with a database, and files outside that it is after.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -21,7 +21,7 @@ const DATABASE: &str = "shop.duckdb";
 /// Name of the file for the rows of the last statement. It is a link to the secret file.
 const ROWS: &str = "rows.csv";
 
-/// How an attack ended.
+/// End of an attack.
 pub(crate) type End = Result<Report, SqlError>;
 
 /// Limits of a step.
@@ -33,7 +33,7 @@ pub(crate) const LIMITS: SqlLimits = SqlLimits {
     threads: 2,
 };
 
-/// What all attacks share.
+/// Resources that all attacks share.
 pub(crate) struct Shared {
     library: Library,
     host: HostReport,
@@ -134,7 +134,7 @@ impl Shared {
 }
 
 impl Ground {
-    /// Makes a place, with a server where it is asked for.
+    /// Makes a place, with a server if `server` is true.
     pub(crate) fn new(shared: &Shared, server: bool) -> Self {
         let (directory, outside) = (temporary(), temporary());
         std::fs::copy(shared.files.path().join(DATABASE), directory.path().join(DATABASE)).unwrap();
@@ -177,7 +177,7 @@ impl Ground {
         self.outside.path().join("out.json")
     }
 
-    /// Returns true where the server was asked for something.
+    /// Returns true if the server got a request.
     pub(crate) fn was_asked(&self) -> bool {
         self.server.is_some_and(|port| ASKED[usize::from(port)].load(Ordering::SeqCst) > 0)
     }

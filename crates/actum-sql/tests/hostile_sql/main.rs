@@ -1,8 +1,10 @@
-//! Attacks on the three boundaries of an SQL step: the list of statements, the locked engine and the sandbox. Each attack is refused
-//! by the real worker; it is refused by the next boundary where the first one is turned off; and it does its harm where all are off.
+//! Attacks on the three boundaries of an SQL step: the list of statements, the locked engine and
+//! the sandbox. The real worker refuses each attack. If the first boundary is turned off the next
+//! one refuses it, and if all are off it does its harm.
 //!
-//! This program is two: the runner of the suite, and a worker whose boundaries can be turned off. The worker is part of this program
-//! alone, and calls the library by the same module as the real one.
+//! This program is two: the runner of the suite, and a worker whose boundaries can be turned off.
+//! The worker is part of this program alone, and calls the library by the same module as the real
+//! one.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -44,8 +44,8 @@ fn name(text: &str) -> String {
     words.join(" ").chars().take(90).collect()
 }
 
-/// EX-11, EX-20: an attack is refused by the boundary that the table names, by the next one where that is off, and by the sandbox
-/// alone; without any boundary it does its harm.
+/// EX-11, EX-20: an attack is refused by the boundary that the table names, by the next one if that
+/// is off, and by the sandbox alone. Without any boundary it does its harm.
 fn judge(attack: &Attack) -> Result<(), Failed> {
     let shared = Shared::get();
     let on = Walls { list: true, lock: true };
@@ -95,7 +95,7 @@ fn judge(attack: &Attack) -> Result<(), Failed> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }
 
-/// A setting of the engine is no harm where only the sandbox is left.
+/// Returns true for a setting of the engine, which is no harm if only the sandbox is left.
 fn is_only_set(harm: Harm, boundary: Boundary) -> bool {
     matches!((harm, boundary), (Harm::Sets(_), Boundary::Harmless))
 }
@@ -118,7 +118,7 @@ fn is_harmed(harm: Harm, ground: &Ground, ended: &End) -> bool {
     }
 }
 
-/// Returns true where this boundary is what refused an attack.
+/// Returns true if this boundary refused an attack.
 fn refuses(boundary: Boundary, ended: &End) -> bool {
     match (boundary, ended) {
         (Boundary::List(kind), Ok(Report::Failed(failure))) => {

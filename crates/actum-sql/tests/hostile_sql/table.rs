@@ -1,4 +1,4 @@
-//! The attacks, by what they are after.
+//! Attacks by their targets.
 
 mod extensions;
 mod reads;

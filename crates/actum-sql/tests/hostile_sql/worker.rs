@@ -1,4 +1,4 @@
-//! The worker whose boundaries can be turned off. The first line of its query says which are on.
+//! Worker whose boundaries can be turned off. The first line of its query lists those that are on.
 
 use std::io::{Read, Write};
 
@@ -17,7 +17,7 @@ pub(crate) struct Walls {
 }
 
 impl Walls {
-    /// Returns a query whose first line says which boundaries are on.
+    /// Returns a query whose first line lists the boundaries that are on.
     pub(crate) fn header(self, query: &str) -> String {
         let Self { list, lock } = self;
         format!("{} {}\n{query}", u8::from(list), u8::from(lock))

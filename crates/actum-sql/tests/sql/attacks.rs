@@ -1,10 +1,12 @@
-//! Queries that try to reach past their database by ways that this engine does not have. Those that it has are in `hostile_sql`.
+//! Queries that try to reach past their database by ways that this engine does not have. Those that
+//! it has are in `hostile_sql`.
 
 use actum_sql::Report;
 
 use crate::world::World;
 
-/// Statements with `{secret}`, a file that only this user reads, and `{out}`, a file outside of the directory that must stay absent.
+/// Statements with `{secret}`, a file that only this user reads, and `{out}`, a file outside of the
+/// directory that must stay absent.
 const ATTEMPTS: &[&str] = &[
     "SELECT getenv('HOME')",
     "SELECT * FROM postgres_scan('host=127.0.0.1', 'public', 't')",

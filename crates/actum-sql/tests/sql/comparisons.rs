@@ -62,7 +62,7 @@ fn rows_with_a_primary_key_are_compared_by_it() {
     assert_eq!(table.rows, expected);
 }
 
-/// EX-11: rows of a table without a primary key are compared as often as they are there.
+/// EX-11: rows of a table without a primary key are compared as a multiset.
 #[test]
 fn rows_without_a_primary_key_are_compared_as_a_multiset() {
     let world = World::comparing();
@@ -142,7 +142,7 @@ fn views_and_indexes_that_come_and_go_are_listed() {
     assert_eq!((compared.objects.len(), compared.objects_left_out), (200, 1));
 }
 
-/// EX-11: at most twenty rows are shown, of which each table gets its part; all are counted.
+/// EX-11: at most twenty rows are shown, shared among the tables; all are counted.
 #[test]
 fn twenty_rows_are_shown_and_all_are_counted() {
     let world = World::comparing();
@@ -153,8 +153,8 @@ fn twenty_rows_are_shown_and_all_are_counted() {
     assert_eq!((shown, compared.rows_changed), (vec![10, 10], 1500));
 }
 
-/// EX-11: changes that no statement counts are found by the comparison: those of a `SELECT` or an `EXPLAIN ANALYZE` with another
-/// statement in it, and the rows of a table that is replaced.
+/// EX-11: changes that no statement counts are found by the comparison: those of a `SELECT` or an
+/// `EXPLAIN ANALYZE` with another statement in it, and the rows of a table that is replaced.
 #[test]
 fn rows_that_no_statement_counts_are_counted_by_the_comparison() {
     for query in [
@@ -172,7 +172,7 @@ fn rows_that_no_statement_counts_are_counted_by_the_comparison() {
     }
 }
 
-/// EX-11: what is in a write-ahead log is part of the database before the step.
+/// EX-11: the content of a write-ahead log is part of the database before the step.
 #[test]
 fn committed_rows_in_a_write_ahead_log_are_no_difference() {
     let mut world = World::comparing();
@@ -204,7 +204,8 @@ fn hostile_values_are_cut_and_passed_on_as_texts() {
     assert_eq!((text(8), text(9)), ("true".to_owned(), "2026-01-02".to_owned()));
 }
 
-/// EX-11: a table that is too large to compare says so, all its rows count as changed, and the step succeeds.
+/// EX-11: a table that is too large is reported as not compared, all its rows count as changed, and
+/// the step succeeds.
 #[test]
 fn a_table_that_is_too_large_is_not_compared() {
     let world = World::comparing();
@@ -217,8 +218,8 @@ fn a_table_that_is_too_large_is_not_compared() {
 
 /// EX-11: a comparison that takes too long is interrupted, and the step succeeds within its time.
 ///
-/// The comparison of this table takes longer than the step. The first time limit in which the step succeeds therefore interrupts the
-/// comparison, on machines of any speed.
+/// The comparison of this table takes longer than the step. The first time limit in which the step
+/// succeeds therefore interrupts the comparison, on machines of any speed.
 #[test]
 fn a_comparison_has_half_of_the_time_that_is_left() {
     let mut world = World::comparing();

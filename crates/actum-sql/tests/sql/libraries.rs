@@ -1,4 +1,4 @@
-//! Which library is loaded, and what is said of another one (EX-9).
+//! Choice of the library, and errors about other ones (EX-9).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn version(library: &Library) -> Result<String, SqlError> {
     version_of((&helper(), host(), program()), library)
 }
 
-/// EX-9: a library that the policy pins is loaded from where it is, and names its version.
+/// EX-9: a library that the policy pins is loaded from its path, and names its version.
 #[test]
 fn a_pinned_library_is_loaded_from_its_path() {
     let world = World::empty();
@@ -48,7 +48,8 @@ fn a_library_that_changed_since_it_was_pinned_is_not_loaded() {
     assert!(error.contains("its SHA-256 is ") && error.contains(tested().sha256), "{error}");
 }
 
-/// EX-9: a library for another processor, a file that is no library, and a missing one are refused before anything is loaded.
+/// EX-9: a library for another processor, a file that is no library, and a missing one are refused
+/// before anything is loaded.
 #[test]
 fn a_library_for_another_processor_is_named_before_it_is_loaded() {
     let world = World::empty();

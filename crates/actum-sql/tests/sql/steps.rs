@@ -1,4 +1,4 @@
-//! What statements do, and how they fail (EX-11).
+//! Effects of statements, and their failures (EX-11).
 
 use actum_sql::{Problem, SqlError};
 

@@ -131,7 +131,8 @@ impl World {
 }
 
 impl World {
-    /// Puts a fourth customer into the write-ahead log, by ending a step after it was committed; returns where the log is.
+    /// Puts a fourth customer into the write-ahead log, by ending a step after it was committed;
+    /// returns the path of the log.
     pub(crate) fn with_a_write_ahead_log(&mut self) -> PathBuf {
         let (time, compares) = (self.limits.time, self.compares);
         self.compares = false;

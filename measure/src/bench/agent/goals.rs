@@ -1,4 +1,4 @@
-//! Goals, and the workspace in which they are dispatched.
+//! Goals, and the workspace of their dispatch.
 
 use std::cell::Cell;
 use std::fs::create_dir_all;

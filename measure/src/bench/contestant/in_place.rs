@@ -15,7 +15,7 @@ use super::Contestant;
 use crate::bench::Failure;
 use crate::bench::material::Change;
 
-/// As large as all that one change writes.
+/// Size of the log: all that one change writes.
 const LOG_BYTES: usize = 64 << 20;
 const PAGE: usize = 4096;
 
@@ -24,15 +24,15 @@ pub(super) struct Plain {
     root: PathBuf,
 }
 
-/// The same with what actum checks besides: files are reached through no link, and hashed before
-/// and after.
+/// In-place edits with the checks that actum makes besides: files are reached through no link, and
+/// hashed before and after.
 pub(super) struct Checked {
     root: File,
 }
 
-/// The least that survives a power cut: all new contents are written into a log and synced, then
-/// over the files, and then a note that it is done is synced. Two syncs, as actum makes them; no
-/// way back, and whoever reads meanwhile sees half a file.
+/// Least work that survives a power cut: all new contents are written into a log and synced, then
+/// over the files. Then a note that it is done is synced. Two syncs, as actum makes them, but no
+/// way back, and a reader meanwhile sees half a file.
 pub(super) struct Logged {
     root: PathBuf,
     log: File,

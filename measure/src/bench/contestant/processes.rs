@@ -8,8 +8,8 @@ use super::Contestant;
 use crate::bench::Failure;
 use crate::bench::material::Change;
 
-/// What every process finds around it: no configuration of this machine's user, a diff to read,
-/// and a file for what it has to say.
+/// Surroundings of every process: no configuration of this machine's user, a diff to read, and a
+/// file for its output.
 #[derive(Clone)]
 pub(in crate::bench) struct Surroundings {
     home: PathBuf,
@@ -84,7 +84,7 @@ fn shown(command: &Command) -> String {
     format!("`{}`", words.collect::<Vec<_>>().join(" "))
 }
 
-/// Processes that are run one after the other, the same ones each time; what differs is the diff.
+/// Processes that are run one after the other, the same ones each time; only the diff differs.
 pub(super) struct Processes {
     apply: Vec<Command>,
     revert: Vec<Command>,
@@ -186,7 +186,7 @@ impl Shop<'_> {
         Ok(command)
     }
 
-    /// The same, with the diff as the last argument.
+    /// The command with the diff as the last argument.
     fn command_on_diff(&self, arguments: &[&str]) -> Result<Command, Failure> {
         let mut command = self.command(arguments)?;
         command.arg(self.surroundings.diff());

@@ -1,4 +1,5 @@
-//! What it takes to read a lease, verify it, ask the ledger for its blocks, and judge whether it allows a task.
+//! Time to read a lease, verify it, ask the ledger for its blocks, and judge whether it allows a
+//! task.
 
 use std::collections::BTreeSet;
 use std::hint::black_box;
@@ -59,7 +60,7 @@ fn now() -> Timestamp {
     Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
-/// All that stands between the text of a lease and the answer that it allows a copy.
+/// Does all the work from the text of a lease to the answer that it allows a copy.
 fn authorise(records: &Records, executor: &Executor, text: &[u8]) -> Result<(), Failure> {
     let lease = RequestLease::present_in(&Token::read(text)?, records)?;
     let request = Request {

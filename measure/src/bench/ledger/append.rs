@@ -17,7 +17,7 @@ use crate::bench::race::{Contestant, race, time};
 
 /// Appends of one round.
 const APPENDS: u32 = 100;
-/// Of each client in one round.
+/// Appends of each client in one round.
 const OF_CLIENT: u32 = 8;
 const CLIENTS: u32 = 64;
 /// Processes that come one after another in one round.
@@ -26,7 +26,7 @@ const LEDGER: &str = "ledger";
 const MANY: &str = "64 clients";
 const LONG: &str = "a long ledger";
 
-/// Numbers of runs that nobody had before.
+/// Source of unused numbers of runs.
 struct Numbers(Cell<u64>);
 
 impl Numbers {
@@ -164,7 +164,7 @@ pub(super) fn length(long: &Path, short: &Path, rounds: usize) -> Result<Contest
     })
 }
 
-/// Who opens the ledger, appends both entries of a run, and closes it. Times are of such a visit.
+/// Times visits that open the ledger, append both entries of a run, and close it.
 pub(super) fn pages(home: &Path, rounds: usize) -> Result<Contest, Failure> {
     let numbers = Cell::new(0);
     let visits = |pages: u32| {
@@ -176,7 +176,7 @@ pub(super) fn pages(home: &Path, rounds: usize) -> Result<Contest, Failure> {
             let visit = |number| {
                 let mut store = open(&directory, options)?;
                 let run = sample(number);
-                // The one entry is appended behind all that are there.
+                // The one entry is appended behind all existing ones.
                 let started = store.size()?;
                 for entry in [run.started()?, run.done(Status::Succeeded, started)?] {
                     for result in store.append(&[vec![Prepared::new(entry)?]])? {

@@ -26,7 +26,7 @@ pub(super) fn started(number: u64) -> Result<NewEntry, Failure> {
     Ok(sample(number).started()?)
 }
 
-/// Opens the ledger in a directory, and makes both where they are missing.
+/// Opens the ledger in a directory, and makes both if they are missing.
 pub(super) fn open(directory: &Path, options: SqliteOptions) -> Result<SqliteStore, Failure> {
     create_dir_all(directory)?;
     let mut first =
@@ -34,7 +34,7 @@ pub(super) fn open(directory: &Path, options: SqliteOptions) -> Result<SqliteSto
     Ok(SqliteStore::open(directory, options, &mut first)?)
 }
 
-/// The same behind the thread that writes. No checkpoints are signed: that needs keys.
+/// Opens the store behind the thread that writes. No checkpoints are signed: that needs keys.
 pub(super) fn ledger(directory: &Path) -> Ledger {
     let directory = directory.to_owned();
     let open = move || {

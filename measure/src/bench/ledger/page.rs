@@ -45,7 +45,7 @@ $ cargo xtask bench ledger --only slowest --seconds 10
   place in the ledger.
 ";
 
-/// How long `actum log` may take.
+/// Time limit of `actum log`.
 const LOG_MAX: Duration = Duration::from_millis(100);
 
 pub(super) fn render(results: &Results) -> String {

@@ -1,5 +1,5 @@
-//! The same rows in the same kind of database, without a Merkle tree, a turnstile, a thread of its
-//! own or checks: what someone would write who only wants to keep them.
+//! Baseline with the same rows in the same kind of database, without a Merkle tree, a fair lock, a
+//! thread of its own or checks. It is the simplest program that only keeps them.
 
 use std::fs::create_dir_all;
 use std::path::Path;

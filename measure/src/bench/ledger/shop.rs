@@ -1,4 +1,4 @@
-//! A workspace whose runs are recorded in a ledger, and how long `actum log` takes there.
+//! A workspace whose runs are recorded in a ledger, and the time of `actum log` there.
 
 use std::fs::{create_dir_all, write};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::bench::Failure;
 use crate::bench::contestant::Surroundings;
 use crate::bench::race::{Contestant, Finish, race, time};
 
-/// As many runs as `actum log` lists, and then some.
+/// Number of runs: as many as `actum log` lists, and then some.
 const RUNS: u32 = 25;
 
 /// A workspace, and a home of its own for ledger and keys.
@@ -33,7 +33,7 @@ impl Shop {
         Ok(shop)
     }
 
-    /// Where its ledger lies.
+    /// Path of its ledger.
     pub(super) fn ledger(&self) -> PathBuf {
         self.home.join(".local/share/actum/tenants/default")
     }

@@ -1,4 +1,4 @@
-//! 64 clients for a minute: nobody waits long.
+//! 64 clients for a minute: no client waits long.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,12 +8,12 @@ use crate::bench::Failure;
 
 const CLIENTS: u64 = 64;
 
-/// What came out.
+/// Result of the minute.
 pub(super) struct Crowd {
     pub(super) seconds: u64,
     /// All times, shortest first.
     pub(super) times: Vec<Duration>,
-    /// Of the client with the fewest appends, and of the one with the most.
+    /// Appends of the client with the fewest, and of the one with the most.
     pub(super) fewest: usize,
     pub(super) most: usize,
 }

@@ -1,4 +1,4 @@
-//! How often an append waits for the disk, counted by strace.
+//! Number of waits of an append for the disk, counted by strace.
 
 use std::collections::BTreeMap;
 use std::fs::read_to_string;
@@ -14,11 +14,11 @@ use crate::bench::syscalls::{Counts, SYNCS, counts};
 const FEW: u64 = 100;
 const MANY: u64 = 1100;
 
-/// What came out.
+/// Counted waits.
 pub(super) struct Syncs {
-    /// Of each append, those for shortening the log of the database included.
+    /// Waits of each append, those for shortening the log of the database included.
     pub(super) each: BTreeMap<&'static str, f64>,
-    /// Of a process that appends twice to a ledger that is there.
+    /// Waits of a process that appends twice to an existing ledger.
     pub(super) short: BTreeMap<&'static str, f64>,
     /// All system calls of an append.
     pub(super) calls: f64,

@@ -1,4 +1,4 @@
-//! How many entries are verified in a second.
+//! Number of entries verified in a second.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use actum_record::merkle::leaf_hash;
 use crate::bench::Failure;
 use crate::bench::race::{Contestant, Finish, race, time};
 
-/// What came out.
+/// Result of a verification.
 pub(super) struct Rate {
     pub(super) entries: u64,
-    /// Of one body, in the mean.
+    /// Mean size of a body.
     pub(super) bytes: u64,
     /// Hashing the same number of bytes, as a measure of the machine: on one processor, and on all;
     /// and verifying.
@@ -51,7 +51,7 @@ pub(super) fn measure(directory: &Path, rounds: usize) -> Result<Rate, Failure> 
             Contestant::new("verifying", || {
                 let view = open()?;
                 time(|| {
-                    // What signs is measured elsewhere; here a checkpoint covers all receipts.
+                    // Signatures are measured elsewhere; here a checkpoint covers all receipts.
                     let mut checks = Checks {
                         note: &mut |_| Ok(()),
                         entry: &mut |_, _| Ok(()),

@@ -15,7 +15,7 @@ use crate::bench::contest::{Bar, Contest, Limit};
 use crate::bench::race::{Contestant, race, time};
 
 const MODULES: usize = 12;
-/// In each module.
+/// Functions in each module.
 const FUNCTIONS: usize = 3;
 const SCRATCH: u64 = 256 << 20;
 const LOWER: &str = "tier L";
@@ -43,7 +43,7 @@ pub(super) fn contest(home: &Path, rounds: usize) -> Result<Contest, Failure> {
     })
 }
 
-/// A crate, and what builds it.
+/// A crate, and the means to build it.
 pub(super) struct Site {
     pub(super) place: PathBuf,
     pub(super) sysroot: PathBuf,
@@ -77,7 +77,7 @@ impl Site {
         self.words().into_iter().map(OsString::from).collect()
     }
 
-    /// What builds it, as texts.
+    /// Command line that builds it, as texts.
     pub(super) fn words(&self) -> Vec<String> {
         let cargo = self.sysroot.join("bin/cargo").display().to_string();
         let words = ["/bin/sh", "-c", SCRIPT].map(str::to_owned);
@@ -110,7 +110,7 @@ impl Site {
         taken
     }
 
-    /// Takes away what was built, which is also what says that something was.
+    /// Removes the built files, whose presence shows that something was built.
     pub(super) fn clear(&self) -> Result<(), Failure> {
         let target = self.place.join("target");
         if !target.join("debug/libbuilt.rlib").is_file() {
@@ -120,7 +120,7 @@ impl Site {
     }
 }
 
-/// Where the toolchain is itself, and not what stands in for it in `PATH`.
+/// Directory of the toolchain itself, and not of its stand-in in `PATH`.
 fn sysroot() -> Result<PathBuf, Failure> {
     let output = Command::new("rustc").args(["--print", "sysroot"]).current_dir("/").output()?;
     let sysroot = PathBuf::from(String::from_utf8(output.stdout)?.trim()).canonicalize()?;

@@ -73,7 +73,8 @@ pub(super) fn finished(command: &mut Command) -> Result<(), Failure> {
     Err(format!("it ended with {}: {}", output.status, said.lines().next().unwrap_or("")).into())
 }
 
-/// In a workspace of many files: what `exec` takes besides the sandbox, and what its cost follows.
+/// Measures in a workspace of many files: the cost of `exec` besides the sandbox, and what it
+/// depends on.
 pub(super) fn contests(
     program: &Path,
     configuration: &Path,
@@ -115,7 +116,7 @@ pub(super) fn contests(
     }])
 }
 
-/// A build, whose directory for what it makes is declared as a cache.
+/// A build whose output directory is declared as a cache.
 pub(super) fn build(
     program: &Path,
     configuration: &Path,

@@ -13,10 +13,10 @@ use crate::bench::options::Starter;
 use crate::bench::race::{Contestant, Finish, race, time};
 use crate::bench::{Failure, packages};
 
-/// A number that belongs to nobody.
+/// A user number without an account.
 const USER: u32 = 12345;
 const TRUE: &str = "/bin/true";
-/// The same for bubblewrap: namespaces, the programs of the system, /proc and /dev.
+/// Arguments of bubblewrap for the same: namespaces, the programs of the system, /proc and /dev.
 const BUBBLEWRAP: [&str; 19] = [
     "--unshare-all",
     "--die-with-parent",
@@ -42,8 +42,8 @@ const LOWER: &str = "tier L";
 const UPPER: &str = "tier N";
 const OTHER: &str = "bubblewrap";
 
-/// As the user who runs this, and where that is root, as an ordinary one too: each in a process of its
-/// own.
+/// Measures as the user who runs this, and if that is root, as an ordinary one too: each in a
+/// process of its own.
 pub(super) fn contests(rounds: usize) -> Result<Vec<Contest>, Failure> {
     let as_root = packages::is_root();
     let users: &[Option<u32>] = if as_root { &[None, Some(USER)] } else { &[None] };
@@ -64,7 +64,7 @@ pub(super) fn contests(rounds: usize) -> Result<Vec<Contest>, Failure> {
 }
 
 fn in_child(rounds: usize, user: Option<u32>) -> Result<Vec<Finish>, Failure> {
-    // The other user may not be allowed to go where this program lies.
+    // The other user may not be allowed into the directory of this program.
     let mut command = Command::new("/proc/self/exe");
     command.arg("bench-starter").arg(rounds.to_string()).current_dir("/").stderr(Stdio::inherit());
     if let Some(user) = user {

@@ -18,13 +18,13 @@ const FILES: usize = 10_000;
 const STAGED: usize = 1000;
 /// Files in one directory.
 const TOGETHER: usize = 100;
-/// How much a command may change, in bytes.
+/// Limit of the changes of a command, in bytes.
 const MAX: u64 = 256 << 20;
 const READY: &str = "a view, 1,000 files staged";
 const LIST_NOTHING: &str = "`changes()` after `true`";
 const LIST_MUCH: &str = "`changes()` after 1,000 files were rewritten";
 
-/// The start on the view, and the list of what was changed.
+/// Measures the start on the view, and the list of the changes.
 pub(super) fn contests(home: &Path, rounds: usize) -> Result<Vec<Contest>, Failure> {
     let base = home.join("workspace");
     let text = b"a line of text in a file of a workspace\n".repeat(100);

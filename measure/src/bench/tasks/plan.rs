@@ -1,4 +1,4 @@
-//! Plans, and where they are carried out.
+//! Plans, and the workspaces in which they are carried out.
 
 use std::fs::{create_dir_all, write};
 use std::path::{Path, PathBuf};

@@ -16,8 +16,8 @@ pub(super) fn write(material: &Material) -> Result<Written, Failure> {
     for change in &material.changes {
         let Some(text) = change.text() else { continue };
         let (old, new) = match text.kind {
-            // A new file without lines has no hunk; one in the place of what is deleted would
-            // need the deletion, which this format does not know.
+            // A new file without lines has no hunk; one in place of a deleted file would need the
+            // deletion, which this format does not know.
             TextKind::Added { new: "" } => continue,
             TextKind::Added { .. } if !material.old.has_room_for(&change.path) => continue,
             TextKind::Added { new } => ("", new),

@@ -22,7 +22,7 @@ pub(super) fn write(material: &Material) -> Written {
             patch.change_file(change);
         }
     }
-    // What is deleted makes room for what is added.
+    // Deletions make room for additions.
     let Patch { deleted, updated, added, paths } = patch;
     let text = ["*** Begin Patch\n", &deleted, &updated, &added, "*** End Patch\n"].concat();
     Written { text: text.into_bytes(), paths }
@@ -88,7 +88,7 @@ fn update(old: &str, new: &str) -> String {
     let mut text = String::new();
     for place in places(old, new) {
         text += "@@\n";
-        // All of a place in one hunk: its own lines are all that there are.
+        // All of a place in one hunk, which is the only one of its lines.
         for hunk in hunks(place.old.as_bytes(), place.new.as_bytes(), u32::MAX) {
             text += &String::from_utf8_lossy(&hunk.body);
         }

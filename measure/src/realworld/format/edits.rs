@@ -1,4 +1,4 @@
-//! Writes a change as edits in JSON: in a file, a text that is there once is replaced by another.
+//! Writes a change as edits in JSON: in a file, a text that occurs once is replaced by another.
 
 use std::collections::BTreeSet;
 
@@ -36,8 +36,8 @@ pub(super) fn write(material: &Material) -> Result<Written, Failure> {
     Ok(Written { text: serde_json::to_vec(&Document { edits })?, paths })
 }
 
-/// Each edit finds its text once in what those before it have made; where that cannot be had, one
-/// edit replaces all.
+/// Returns the edits of a file. Each finds its text once in the result of those before it; if that
+/// is impossible, one edit replaces all.
 fn edits_of<'a>(path: &'a str, old: &'a str, new: &'a str) -> Vec<Edit<'a>> {
     let mut content = old.to_owned();
     let mut edits = Vec::new();

@@ -1,5 +1,5 @@
-//! The places in which two texts differ, each with as many lines around it as make it the only
-//! such place in the old text.
+//! Places in which two texts differ, each with as many lines around it as make it the only such
+//! place in the old text.
 
 use std::ops::Range;
 
@@ -17,20 +17,20 @@ pub(super) struct Place<'a> {
     pub(super) end: End,
 }
 
-/// Whether the old text ends with a place.
+/// End of the old text: that of the file or of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     OfText,
     OfPlace,
 }
 
-/// A text, and where each of its lines starts; behind the last, where it ends.
+/// A text, the start of each of its lines, and its end.
 struct Text<'a> {
     text: &'a str,
     starts: Vec<usize>,
 }
 
-/// What differs, as line numbers counted from 0.
+/// Differing lines, numbered from 0.
 struct Lines {
     old: Range<usize>,
     new: Range<usize>,
@@ -64,7 +64,7 @@ pub(super) fn places<'a>(old: &'a str, new: &'a str) -> Vec<Place<'a>> {
     places.iter().map(place).collect()
 }
 
-/// Whether `part` is in `text` once and not twice, also where two would overlap.
+/// Returns true if `part` is in `text` once and not twice, also if two would overlap.
 pub(super) fn occurs_once(text: &str, part: &str) -> bool {
     let Some((first, width)) = text.find(part).zip(part.chars().next().map(char::len_utf8)) else {
         return false;
@@ -112,7 +112,7 @@ fn merged(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
     merged
 }
 
-/// The new lines in the place of old ones; what is inserted at either end is among them.
+/// Returns the new lines for old ones, with insertions at either end.
 fn in_new(place: &Range<usize>, changed: &[Lines]) -> Range<usize> {
     let shifted = |line: usize, before: Option<&Lines>| {
         before.map_or(line, |Lines { old, new }| new.end + (line - old.end))

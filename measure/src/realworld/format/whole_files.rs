@@ -1,4 +1,4 @@
-//! Writes a change as whole files in JSON: the new content of each file, or that it is no more.
+//! Writes a change as whole files in JSON: the new content of each file, or its deletion.
 
 use serde::Serialize;
 
@@ -43,7 +43,7 @@ pub(super) fn write(material: &Material) -> Result<Written, Failure> {
     Ok(Written { text: serde_json::to_vec(&Document { files })?, paths })
 }
 
-/// What is written of a change; nothing when its path is not text.
+/// Returns the written form of a change; `None` if its path is not text.
 fn file(change: &Change) -> Option<File<'_>> {
     let path = std::str::from_utf8(&change.path).ok()?;
     let expected = |old: &Leaf| Some(Digest::of(&old.content).to_string());

@@ -13,7 +13,8 @@ use super::{ORIGIN, POLICY, SampleRun, actor, enveloped};
 use crate::new_entry::NewEntry;
 
 impl SampleRun {
-    /// The `ACTION_STARTED` of the same as a plan, where the entry `answered` with that hash approved it.
+    /// The `ACTION_STARTED` of the same change as a plan; the entry `answered` with that hash
+    /// approved it.
     ///
     /// # Errors
     /// See [`SampleRun::started`].

@@ -42,7 +42,7 @@ pub struct SampleStep {
     pub request: Digest,
     /// Idempotency key.
     pub key: Digest,
-    /// True for an impactful simulation, whose starts rest on a confirmation.
+    /// True for an impactful simulation, which starts only after a confirmation.
     pub impactful: bool,
     /// Time of its entries.
     pub time: Timestamp,
@@ -69,7 +69,7 @@ impl SampleStep {
     /// An `AGENT_ACCESS_DECIDED`.
     ///
     /// # Errors
-    /// Those of canonical JSON; `Unwritable` where one of the names is none.
+    /// Those of canonical JSON; `Unwritable` if one of the names is not a name.
     pub fn access(&self, outcome: AccessOutcome) -> Result<NewEntry, CanonicalError> {
         let body = canonical::to_vec(&AgentAccessDecided {
             format: AgentAccessDecided::FORMAT.to_owned(),
@@ -112,7 +112,8 @@ impl SampleStep {
         Ok(with_documents(EntryKind::AgentConfirmation, body))
     }
 
-    /// Event of the step. Its links name the access decision `ALLOWED` and, of an impactful start, the answer `CONFIRMED`.
+    /// Event of the step. Its links name the access decision `ALLOWED` and, of an impactful start,
+    /// the answer `CONFIRMED`.
     ///
     /// # Errors
     /// See [`SampleStep::access`].
@@ -220,7 +221,7 @@ pub fn agent_execution(execution: &AgentExecution) -> Result<NewEntry, Canonical
 /// An `SLO_WAIVED`.
 ///
 /// # Errors
-/// Those of canonical JSON, which none of this leads to.
+/// Those of canonical JSON, which do not occur here.
 pub fn slo_waived() -> Result<NewEntry, CanonicalError> {
     let payload = canonical::to_vec(&SloWaived {
         format: SloWaived::FORMAT.to_owned(),

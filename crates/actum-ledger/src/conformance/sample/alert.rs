@@ -11,7 +11,7 @@ use crate::new_entry::NewEntry;
 /// An `ALERT_RAISED` with this number in its message.
 ///
 /// # Errors
-/// Those of canonical JSON, which none of this leads to.
+/// Those of canonical JSON, which do not occur here.
 pub fn alert_raised(number: u64) -> Result<NewEntry, CanonicalError> {
     let body = canonical::to_vec(&AlertRaised {
         format: AlertRaised::FORMAT.to_owned(),

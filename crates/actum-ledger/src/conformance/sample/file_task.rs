@@ -40,8 +40,8 @@ pub fn file_task_started(
     Ok(NewEntry { kind: EntryKind::FileTaskStarted, body, blobs: vec![lease.document()] })
 }
 
-/// A `FILE_TASK_ENDED` of a task that the entry `started` with that hash started; of none where the request was refused
-/// before its lease was found valid.
+/// A `FILE_TASK_ENDED` of a task that the entry `started` with that hash started; of no task if the
+/// request was refused before its lease was found valid.
 ///
 /// # Errors
 /// See [`file_task_started`].

@@ -57,7 +57,7 @@ impl SampleLease {
     /// The `LEASE_GRANTED` of its last block.
     ///
     /// # Errors
-    /// Those of canonical JSON, which none of this leads to.
+    /// Those of canonical JSON, which do not occur here.
     pub fn granted(&self) -> Result<NewEntry, CanonicalError> {
         let payload = canonical::to_vec(&LeaseGranted {
             format: LeaseGranted::FORMAT.to_owned(),

@@ -16,8 +16,8 @@ use crate::log::{AgentCurrentRow, AgentEscalation, AgentSlo, AgentStepRow};
 /// Goal and hash of an entry about it.
 type GoalEntry = (CorrelationId, Digest);
 
-/// Projection of the entries of the agent core. Verification and a store in memory hold one of all entries; an update holds
-/// one of the entries of a request.
+/// Projection of the entries of the agent core. Verification and a store in memory hold one of all
+/// entries; an update holds one of the entries of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AgentProjection {
     tenant: Option<TenantId>,
@@ -25,7 +25,7 @@ pub struct AgentProjection {
     catalog: Option<u64>,
     steps: HashMap<(CorrelationId, StepId), AgentStepRow>,
     current: HashMap<(AgentPlanId, StepId), AgentCurrentRow>,
-    /// Goal that the key of a request stands for.
+    /// Goals that the keys of requests are bound to.
     requests: HashMap<Digest, CorrelationId>,
     access: HashMap<GoalEntry, KnownAccess>,
     confirmations: HashMap<GoalEntry, KnownConfirmation>,
@@ -42,7 +42,8 @@ pub struct AgentProjection {
 }
 
 impl AgentProjection {
-    /// Takes over what an entry of any kind says about the log: its tenant, and that the catalog changed.
+    /// Applies the facts of an entry of any kind about the log: its tenant, and changes of the
+    /// catalog.
     pub(crate) fn observe(&mut self, facts: &EntryFacts, index: u64) {
         if let Some(tenant) = &facts.tenant {
             self.tenant = Some(tenant.clone());
@@ -153,7 +154,7 @@ impl AgentProjection {
         self.current.get(&(plan.clone(), step.clone()))
     }
 
-    /// Goal that the key of a request stands for.
+    /// Goal that the key of a request is bound to.
     pub fn goal_of(&self, request: &Digest) -> Option<&CorrelationId> {
         self.requests.get(request)
     }
@@ -346,7 +347,7 @@ impl<E> AgentReader for Overlay<'_, E> {
         correlation: &CorrelationId,
         leaf: &Digest,
     ) -> Result<Option<KnownEscalation>, E> {
-        // The request may resolve what was escalated before it.
+        // The request may resolve an escalation before it.
         let entry = (correlation.clone(), *leaf);
         let stored = self.stored.known_escalation(correlation, leaf)?;
         let is_known = stored.is_some() || self.update.escalated.contains(&entry);

@@ -33,7 +33,7 @@ const STEP: &str = step_of_newest!(
      WHERE tenant_id = ? AND correlation_id = ? AND step_id = ?)"
 );
 
-/// A step can have rows of several plans; only the newest of all says its state.
+/// A step can have rows of several plans; only the newest of all has its state.
 const OPEN: &str = step_of_newest!(
     "newest.seq IN (SELECT last_seq FROM agent_execution_current WHERE state = 'STARTED') \
      AND NOT EXISTS (SELECT 1 FROM agent_execution_ledger AS later \

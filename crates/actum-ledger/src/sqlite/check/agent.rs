@@ -17,7 +17,7 @@ use crate::sqlite::fault::fault;
 use crate::sqlite::link::Link;
 use crate::sqlite::rows::{agent_current, unpacked};
 
-/// Most findings of one table; verification reports no more of all.
+/// Limit of the findings of one table; verification reports no more of all.
 const FINDINGS_MAX: usize = 100;
 
 /// Compares the rows of all tables and their indexes with the entries, and with what follows from them.

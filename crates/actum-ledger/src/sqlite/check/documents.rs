@@ -12,15 +12,15 @@ pub(in crate::sqlite) fn check(
     kept: &[KeptDocument],
 ) -> Result<Vec<Finding>, LedgerError> {
     let failed = |error| fault("read", &link.path, error);
-    // SQLite tells of a damaged page once for each connection, so no error may be passed over here.
+    // SQLite reports a damaged page once for each connection, so no error may be ignored here.
     match is_whole(link, kept).map_err(failed)? {
         true => Ok(Vec::new()),
         false => ask_one_by_one(link, kept).map_err(failed),
     }
 }
 
-/// Whether the index has each document once and nothing else, in its order. What is sought in it is found then, and need
-/// not be asked for one by one.
+/// Returns true if the index has each document once and nothing else, in its order. Then every
+/// search in it succeeds, and none has to be tried.
 fn is_whole(link: &Link, kept: &[KeptDocument]) -> rusqlite::Result<bool> {
     let sql = "SELECT digest, number FROM blob INDEXED BY sqlite_autoindex_blob_1 ORDER BY digest";
     let mut index = link.connection.prepare_cached(sql)?;
@@ -29,7 +29,7 @@ fn is_whole(link: &Link, kept: &[KeptDocument]) -> rusqlite::Result<bool> {
     let mut last: Option<&[u8]> = None;
     while let Some(row) = rows.next()? {
         let (name, number) = (row.get_ref(0)?.as_blob().ok(), row.get::<_, i64>(1)?);
-        // Where no number is missing, each is its place among them.
+        // If no number is missing, each is the index of a document.
         let document = usize::try_from(number).ok().and_then(|place| kept.get(place));
         let document = document.filter(|document| document.number == number);
         let expected = document.map(|document| document.name.as_bytes());
@@ -42,7 +42,7 @@ fn is_whole(link: &Link, kept: &[KeptDocument]) -> rusqlite::Result<bool> {
     Ok(left == 0)
 }
 
-/// Asks for each document, and counts what there is to be found.
+/// Looks up each document, and counts the entries of the index.
 fn ask_one_by_one(link: &Link, kept: &[KeptDocument]) -> rusqlite::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     let mut tell = |message| findings.push(Finding { subject: Subject::Database, message });
@@ -64,7 +64,7 @@ fn ask_one_by_one(link: &Link, kept: &[KeptDocument]) -> rusqlite::Result<Vec<Fi
     while rows.next()?.is_some() {
         indexed = indexed.saturating_add(1);
     }
-    // As many as the last number says, so that a missing one is told here too.
+    // As many as the last number says, so that a missing one is reported here too.
     let last = kept.last().map(|document| document.number.cast_unsigned());
     let count = last.map_or(0, |last| last.saturating_add(1));
     if indexed != count {

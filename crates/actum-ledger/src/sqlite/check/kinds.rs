@@ -24,7 +24,7 @@ pub(in crate::sqlite) fn check(
 ) -> Result<Vec<Finding>, LedgerError> {
     let mut findings = Vec::new();
     for (index, kinds) in INDEXES {
-        // Where it is missing entries are looked through, and that it is missing is told with the tables.
+        // Without it entries are looked through; the missing index is reported with the tables.
         if !has_index(link, index)? {
             continue;
         }
@@ -44,7 +44,7 @@ pub(in crate::sqlite) fn check(
     Ok(findings)
 }
 
-/// What an index finds.
+/// Entries that an index finds.
 fn found(link: &Link, index: &str, kind: EntryKind) -> rusqlite::Result<Vec<u64>> {
     let kind = kind.as_str();
     let sql =

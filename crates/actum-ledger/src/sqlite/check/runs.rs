@@ -88,8 +88,8 @@ fn requests(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Probl
     index(link, runs, sql, (is_it, order), expected)
 }
 
-/// That each row of an index is about a run as it is, in order and none twice, and that none is
-/// missing.
+/// Checks that each row of an index is about a run as it is, in order and none twice, and that none
+/// is missing.
 fn index<O: PartialOrd>(
     link: &Link,
     runs: &HashMap<RunId, Known>,

@@ -10,7 +10,7 @@ pub(crate) fn c(path: impl AsRef<Path>) -> CString {
     CString::new(path.as_ref().as_os_str().as_bytes()).unwrap()
 }
 
-/// Tells something that only an attack with success can tell.
+/// Prints a text that only an attack with success can know.
 pub(crate) fn got(what: impl std::fmt::Display) {
     say(&format!("{} {what}\n", crate::effect::GOT));
 }
@@ -22,7 +22,7 @@ pub(crate) fn say(text: &str) {
     drop(out.flush());
 }
 
-/// Tells what a file holds, if it can be read.
+/// Prints the content of a file, if it can be read.
 pub(crate) fn tell(path: impl AsRef<Path>) {
     if let Ok(bytes) = std::fs::read(path) {
         say(&String::from_utf8_lossy(&bytes).replace('\0', "\n"));

@@ -1,4 +1,4 @@
-//! Attacks on files outside of what was declared. The host looks at all of the directory.
+//! Attacks on files outside of the declared paths. The host looks at all of the directory.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

@@ -1,5 +1,5 @@
-//! Attacks on what is to stay as it is below a directory that may be written (`deny_write`). The host
-//! looks at those paths.
+//! Attacks on protected paths below a directory that may be written (`deny_write`). The host looks
+//! at those paths.
 
 use std::fs;
 use std::os::fd::AsRawFd;
@@ -81,7 +81,7 @@ pub(crate) fn attributes(facts: &Facts) {
     }
 }
 
-/// What is not there yet cannot be mounted over; it is found out afterwards.
+/// A missing path cannot be mounted over; it is found afterwards.
 pub(crate) fn absent(facts: &Facts) {
     drop(fs::write(facts.workspace.join(".npmrc"), "pwned"));
 }

@@ -1,5 +1,5 @@
-//! Attacks that get new rights or hidden ways from the kernel. They tell what they got, and only when
-//! they have used it.
+//! Attacks that get new rights or hidden ways from the kernel. They print what they got, and only
+//! when they have used it.
 
 use super::calls::{c, fork, got, tell, wait};
 use crate::scene::Facts;

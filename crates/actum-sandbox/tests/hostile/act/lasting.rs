@@ -1,6 +1,6 @@
-//! Attacks that outlive their command. Each beats: it writes a byte to a file in the workspace every
-//! few milliseconds, for no longer than a few seconds, and not when the host asks it to stop. The host
-//! looks whether that file still grows when the outcome is there.
+//! Attacks that outlive their command. Each beats: it writes a byte to a file in the workspace
+//! every few milliseconds. It does so for no longer than a few seconds, and not when the host asks
+//! it to stop. The host looks whether that file still grows after the outcome.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -10,9 +10,9 @@ use super::calls::{exit, fork, sleep_ms};
 use crate::scene::Facts;
 
 const EVERY_MS: u64 = 5;
-/// How long anything beats.
+/// Time limit of any beat.
 const LIFE: Duration = Duration::from_secs(6);
-/// How many generations a family has at most.
+/// Limit of the generations of a family.
 const GENERATIONS: u32 = 1500;
 
 fn beat(facts: &Facts) -> bool {
@@ -76,7 +76,7 @@ pub(crate) fn stay(facts: &Facts) {
     beat_on(facts);
 }
 
-/// The same, deaf to every signal to which one can be deaf.
+/// Stays alive, and ignores every signal that can be ignored.
 pub(crate) fn stay_deaf(facts: &Facts) {
     for signal in 1..64 {
         // SAFETY: numbers.

@@ -9,7 +9,7 @@ use std::process::Command;
 use super::calls::{c, got};
 use crate::scene::Facts;
 
-/// Reads from a device that nobody but root may read, and changes nothing.
+/// Reads from a device that only root may read, and changes nothing.
 fn read_log(path: &Path) {
     let mut bytes = [0_u8; 4096];
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
@@ -49,7 +49,7 @@ pub(crate) fn load_written(facts: &Facts) {
     }
 }
 
-/// What is written there is shown to whoever sits before it, and can be a command to the terminal.
+/// Text written there is shown to the user before it, and can be a command to the terminal.
 pub(crate) fn write_to_terminal(_: &Facts) {
     // SAFETY: bytes with their length.
     unsafe { libc::write(0, b"pwned".as_ptr().cast(), 5) };

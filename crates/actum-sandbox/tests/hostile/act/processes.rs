@@ -120,7 +120,7 @@ pub(crate) fn memory_score(facts: &Facts) {
     drop(std::fs::write(format!("/proc/{}/oom_score_adj", facts.victim), "1000"));
 }
 
-/// Stops it, so that it does nothing any more.
+/// Stops the process, so that it does nothing.
 pub(crate) fn stop(facts: &Facts) {
     super::calls::kill(facts.victim, libc::SIGSTOP);
     sleep_ms(5);

@@ -1,5 +1,5 @@
-//! Attacks that use more than was allowed. Each has an end of its own, well below what would harm the
-//! machine, and tells when it got there.
+//! Attacks that use more than was allowed. Each has an end of its own, well below what would harm
+//! the machine, and prints when it got there.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use super::calls::{c, exit, fork, got, kill, sleep_ms, wait};
 use crate::scene::Facts;
 
-/// What the bombs try to use of memory; the limit is 128 MiB.
+/// Memory that the bombs try to use; the limit is 128 MiB.
 const MEMORY: usize = 400 << 20;
 const PAGE: usize = 4096;
-/// Between two steps, in milliseconds. What is looked at every 10 ms is seen also where the machine is
-/// busy, since so much is left to do from the limit to the end of an attack.
+/// Pause between two steps, in milliseconds. From the limit to the end of an attack so much is left
+/// to do that polling every 10 ms sees it also on a busy machine.
 const PATIENCE: u64 = 10;
-/// What they try to write; the limits are 8 MiB for a file and 8 MiB for all.
+/// Bytes that they try to write; the limits are 8 MiB for a file and 8 MiB for all.
 pub(crate) const STORAGE: usize = 24 << 20;
 const MIB: usize = 1 << 20;
 /// The processes that a bomb starts; the limit is 64.
@@ -28,7 +28,7 @@ const BURNERS: usize = 10;
 /// Burners that run one after the other: enough to exceed the limit, and short on a loaded machine.
 const BURNERS_IN_TURN: usize = 4;
 
-/// Takes memory and writes to each page, slowly enough to be seen. Gives how much it got.
+/// Takes memory and writes to each page, slowly enough to be seen. Returns how much it got.
 fn take(flags: i32, size: usize) -> usize {
     let mut taken = 0;
     while taken < size {
@@ -176,7 +176,7 @@ pub(crate) fn many_files(facts: &Facts) {
     }
 }
 
-/// Each file by a process of its own, for which nobody waits.
+/// Each file by a process of its own, which is never waited for.
 pub(crate) fn many_files_unwaited(facts: &Facts) {
     // SAFETY: numbers. Children end without a trace then.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
@@ -229,8 +229,8 @@ pub(crate) fn mapped(facts: &Facts) {
     }
 }
 
-/// What is written to sockets and read by nobody stays in the kernel. Three processes, since one may
-/// have no more than so many.
+/// Bytes that are written to sockets and never read stay in the kernel. Three processes, since one
+/// has a limit.
 pub(crate) fn memory_in_sockets(_: &Facts) {
     let mut ends = [0; 2];
     // SAFETY: two numbers are written.
@@ -325,7 +325,7 @@ pub(crate) fn processor(_: &Facts) {
     tell_burnt(BURNERS);
 }
 
-/// One after the other, and nobody waits for them, so that what they used is forgotten.
+/// One after the other, never waited for, so that their usage is forgotten.
 pub(crate) fn processor_unwaited(_: &Facts) {
     // SAFETY: numbers. Children end without a trace then.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };

@@ -86,7 +86,7 @@ pub(crate) fn list(facts: &Facts) {
     }
 }
 
-/// The time of a file, which nobody guesses.
+/// The time of a file, which cannot be guessed.
 pub(crate) fn look_at(facts: &Facts) {
     if let Ok(metadata) = fs::metadata(facts.outside.join("secret")) {
         got(format_args!("a file of {} bytes of {}", metadata.size(), metadata.mtime()));

@@ -9,7 +9,7 @@ use crate::scene::Facts;
 const MODE: u32 = 0o4755;
 
 pub(crate) fn run(facts: &Facts) {
-    // `id -u` tells the effective user.
+    // `id -u` prints the effective user.
     if let Some(program) = &facts.set_id
         && let Ok(output) = Command::new(program).arg("-u").output()
     {

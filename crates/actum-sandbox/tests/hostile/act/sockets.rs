@@ -57,10 +57,10 @@ pub(crate) fn listen(facts: &Facts) {
     }
 }
 
-/// listen(2) finds a port by itself where there was no bind(2).
+/// listen(2) finds a port by itself if there was no bind(2).
 pub(crate) fn listen_unbound(facts: &Facts) {
     use std::os::fd::FromRawFd;
-    // SAFETY: numbers; the descriptor is new and nobody else's.
+    // SAFETY: numbers; the descriptor is new and has no other owner.
     let listener = unsafe {
         let socket = libc::socket(libc::AF_INET, libc::SOCK_STREAM, 0);
         if socket < 0 || libc::listen(socket, 1) < 0 {
@@ -215,7 +215,7 @@ pub(crate) fn by_32_bit_call(facts: &Facts) {
     udp(facts); // no machine of this kind has them
 }
 
-/// The same by the numbers of the x32 interface, which a kernel may have besides.
+/// Connects by the numbers of the x32 interface, which a kernel may have besides.
 #[cfg(target_arch = "x86_64")]
 fn by_x32_call(facts: &Facts) {
     const X32: i64 = 0x4000_0000;

@@ -111,7 +111,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ),
     hidden("SELECT error(content) FROM read_text('{secret}')"),
     hidden("SELECT content::INTEGER FROM read_text('{secret}')"),
-    // What the kernel tells.
+    // Files of the system and of the kernel.
     attack(
         "CREATE TABLE loot AS FROM read_text('/etc/passwd')",
         Harm::Shows("root:"),
@@ -130,8 +130,8 @@ pub(crate) const ATTACKS: &[Attack] = &[
         Boundary::Lock(DENIED),
         Boundary::Harmless,
     ),
-    // A link in the place of the one file that the locked engine may open. Nothing is behind it in the sandbox, so that the engine
-    // takes it for a directory, which it may not read.
+    // A link in the place of the one file that the locked engine may open. Nothing is behind it in
+    // the sandbox, so that the engine takes it for a directory, which it may not read.
     attack(
         "CREATE TABLE loot AS FROM read_csv('{dir}/rows.csv'); SELECT 1",
         Harm::Shows(CANARY),
