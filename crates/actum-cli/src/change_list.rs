@@ -1,4 +1,4 @@
-//! What a run changes, path by path.
+//! Changes of a run, path by path.
 
 use std::io::{self, Write};
 
@@ -77,13 +77,12 @@ pub(crate) fn write_lines(
     Ok(())
 }
 
-/// The line of a change for people.
+/// Human-readable line of a change.
 pub(crate) fn title(line: &Line) -> String {
     text(line, &shown_path(line), 0)
 }
 
-/// The path for people: that of a directory ends with `/`, that of a renamed file stands behind
-/// the old one.
+/// Human-readable path: a directory ends with `/`, and a renamed file comes after its old path.
 fn shown_path(Line { path, renamed_from, kind, .. }: &Line) -> String {
     let slash = if kind.is_of_directory() { "/" } else { "" };
     match renamed_from {
@@ -119,7 +118,7 @@ pub(crate) fn octal(mode: FileMode) -> String {
     format!("{:04o}", mode.bits())
 }
 
-/// The word for people; a directory is told from a file by the `/` behind its name.
+/// Human-readable word for a kind; a directory is distinguished from a file by the `/` after its name.
 fn word(kind: &Kind) -> &str {
     match kind {
         Kind::DirectoryCreated => "created",

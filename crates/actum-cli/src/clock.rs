@@ -1,4 +1,4 @@
-//! The clock: the one place that asks the machine for the time.
+//! Clock: the only module that reads the time of the machine.
 
 use std::sync::Arc;
 
