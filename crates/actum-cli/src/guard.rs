@@ -1,8 +1,8 @@
 //! Guard before standard output and standard error: escapes what a terminal obeys or does not show.
 //!
 //! All text passes through it. So no text from outside (a path, a label, a message, the output of a check) moves the
-//! cursor, changes the direction of letters or hides itself, even if a verb did not escape it. A newline passes, since
-//! the guard cannot know its origin: one-line texts are escaped by their types.
+//! cursor, changes the direction of letters or hides itself. This holds even if a verb did not escape it. A newline
+//! passes, since the guard cannot know its origin: one-line texts are escaped by their types.
 
 use std::io::{self, Write};
 

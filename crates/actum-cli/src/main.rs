@@ -152,7 +152,7 @@ fn not_run(error: clap::Error, arguments: &[OsString]) -> Exit {
         let message = message.strip_prefix("error: ").unwrap_or(message).to_owned();
         return Screen::plain(Form::Json(detail)).failure(&Failure::Usage { message });
     }
-    drop(error.print()); // without a reader there is no one to report to
+    drop(error.print()); // without a reader a report is lost anyway
     if error.use_stderr() { Exit::Usage } else { Exit::Success }
 }
 

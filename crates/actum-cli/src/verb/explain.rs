@@ -1,4 +1,4 @@
-//! `actum explain`: what a reason for a refusal means, and what to do.
+//! `actum explain`: the meaning of a reason, and the next steps.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -17,8 +17,8 @@ use actum::reason::Reason;
 /// Explain the reason for a refusal, as errors name it, or a code of a task plan; without one list all reasons
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The name of the reason, for example HUNK_DOES_NOT_APPLY; case does not matter. Of a code of task plans the
-    /// number or the word, for example 1100
+    /// Name of the reason, for example HUNK_DOES_NOT_APPLY; case does not matter. For a code of task plans, its number
+    /// or its word, for example 1100
     #[arg(value_name = "REASON")]
     reason: Option<String>,
 }
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// A code of a task, by its number or its word.
+/// Returns a code of a task, by its number or its word.
 fn task_code(name: &str) -> Option<ErrorCode> {
     let is_it = |code: &ErrorCode| {
         code.number().to_string() == name || code.error_type().eq_ignore_ascii_case(name)
@@ -111,7 +111,7 @@ impl Document for Reasons {
     }
 }
 
-/// The first sentence behind the title of a page.
+/// Returns the first sentence after the title of a page.
 fn summary(page: &str) -> &str {
     page.lines().skip(1).find(|line| !line.trim().is_empty()).unwrap_or_default()
 }

@@ -37,7 +37,7 @@ impl Note {
     }
 }
 
-/// Prints the running commands, and how much each changed so far.
+/// Prints the running commands, and the number of their changes so far.
 pub(super) fn run(session: &Session) -> Result<Exit, Failure> {
     let workspace = records::own_root(session.root(), &session.tenant)?.open_existing()?;
     let running = workspace.running_captures()?;

@@ -1,4 +1,4 @@
-//! `actum plan lint`: whether a task plan can be used, without looking into any file.
+//! `actum plan lint`: checks a task plan without carrying it out.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -47,13 +47,13 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 impl Problems {
-    /// Finds what would go wrong in the tree of files as it is.
+    /// Finds problems with the current tree of files.
     pub(super) fn find(&mut self, task: &Task, session: &Session) -> Result<(), Failure> {
         self.find_violations(task, session)?;
         self.find_in_tree(task, session)
     }
 
-    /// Finds targets that are protected: they reject the plan as a whole.
+    /// Finds protected targets: they reject the plan as a whole.
     pub(super) fn find_violations(
         &mut self,
         task: &Task,

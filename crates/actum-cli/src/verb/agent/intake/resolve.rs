@@ -1,4 +1,4 @@
-//! `actum agent intake resolve`: says what became of a wish.
+//! `actum agent intake resolve`: records the answer to a goal without a simulation.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -22,13 +22,13 @@ use crate::{actor, records};
 /// active. Without, there will be none.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The goal
+    /// Name of the goal
     #[arg(value_parser = correlation)]
     correlation: CorrelationId,
-    /// The simulation that exists now
+    /// Name of the simulation that exists now
     #[arg(long, value_name = "NAME")]
     simulation: Option<ActionName>,
-    /// The reason, in one line
+    /// Reason, in one line
     #[arg(long, value_name = "TEXT", value_parser = one_line)]
     reason: String,
 }
