@@ -106,7 +106,7 @@ impl WholeResult {
         Ok(if bytes.len() <= RESULT_BYTES_MAX { document(&bytes) } else { None })
     }
 
-    /// Returns true if this can replace an older result without losing evidence: an export of a ledger, its keys and
+    /// Returns true if this can replace an older result without losing evidence. An export of a ledger, its keys and
     /// its runs may be the only evidence that another ledger was put in its place.
     pub(crate) fn continues(&self, older: &Self) -> bool {
         match (self, older) {

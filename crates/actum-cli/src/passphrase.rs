@@ -50,8 +50,8 @@ pub(crate) enum PassphraseFailure {
     KeyWithoutPassphrase { role: KeyRole },
 }
 
-/// Reads a passphrase: the content of `file`, relative to the directory of the command and without the line break at
-/// its end (`-` is standard input), or the input at the terminal, without echo.
+/// Reads a passphrase from `file`, relative to the directory of the command and without the line break at its end (`-`
+/// is standard input). Without a file, it is typed at the terminal, without echo.
 pub(crate) fn read(
     session: &Session,
     prompt: &str,

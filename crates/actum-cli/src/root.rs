@@ -47,8 +47,8 @@ pub(crate) fn around(directory: &Path) -> Option<PathBuf> {
     directory.ancestors().find(is_own).map(Path::to_owned)
 }
 
-/// Returns the root to use if a workspace may be made: the existing one, else the root of the git repository, else the
-/// directory of a policy, which would not apply to a workspace below it; else `start`.
+/// Returns the root to use if a workspace may be made: the existing one, else the root of the git repository. Otherwise
+/// it is the directory of a policy, which would not apply to a workspace below it, or `start`.
 pub(crate) fn existing_or_new(start: &Path) -> &Path {
     let ruled = || nearest(start, |directory, _| has(directory, PolicyFiles::IN_WORKSPACE));
     let found = nearest(start, is_workspace).or_else(|| repository(start)).or_else(ruled);
@@ -67,8 +67,8 @@ pub(crate) fn repository(start: &Path) -> Option<&Path> {
 }
 
 /// Rejects a workspace in a directory of credentials. A new one is also rejected in a directory of ledgers and keys of
-/// any installation. The same holds where programs of the user or the system act on its content, unless the operator
-/// lists it: a change there would make its author the operator, and its diff show a key.
+/// any installation, and where programs of the user or the system act on its content. The operator can list exceptions
+/// to the latter: a change there would make its author the operator, and its diff show a key.
 ///
 /// # Errors
 /// `HomeInside`; `HomeAround`; `Usage`; `RootNotAllowed`; those of the operator's policy.

@@ -34,8 +34,8 @@ enum Command {
 
 /// List the actions of the catalog
 ///
-/// Each line has the state of an action (`DRAFT` is registered and cannot be used yet, `RETIRED` can no longer be
-/// used), its name, the lowest tier of its runs, its origin, and its purpose.
+/// Each line has the state of an action, its name, the lowest tier of its runs, its origin, and its purpose. A `DRAFT`
+/// is registered and cannot be used yet, a `RETIRED` action can no longer be used.
 #[derive(clap::Args)]
 struct ListArguments {}
 

@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use crate::root;
 use crate::run_prefix::RunPrefix;
 
-/// Adds facts from outside the workspace: a workspace above the start of the command that discovery did not use, the
-/// file that a path relative to that start names, and a run that was forgotten.
+/// Adds facts from outside the workspace: a workspace above the start of the command that discovery did not use, and a
+/// run that was forgotten. For a path relative to that start it adds the file.
 pub(crate) fn explained(failure: Failure, session: &Session) -> Failure {
     if let Failure::NoSuchRun { prefix } = &failure {
         return forgotten(prefix, session).unwrap_or(failure);

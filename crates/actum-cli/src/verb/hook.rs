@@ -32,11 +32,11 @@ const TIME_LIMIT: Duration = Duration::from_secs(15);
 
 /// Answer the hook of an agent's client, which makes runs of its own edits
 ///
-/// The client calls it with the event on standard input: before and after each edit, before each command of its shell,
-/// and at the beginning and the end of each turn. Before the edit the gates judge it, and the content of its files is
-/// saved. After the edit the change becomes a run with a receipt, which `actum undo` can undo. If the gates refuse the
-/// edit, the exit code is 2, the reason is on standard error, and the client does not make it. Outside of a workspace
-/// the hook does nothing.
+/// The client calls it with the event on standard input: before and after each edit, before each shell command, and at
+/// the beginning and the end of each turn. Before the edit the gates judge it, and the content of its files is saved.
+/// After the edit the change becomes a run with a receipt, which `actum undo` can undo. If the gates refuse the edit,
+/// the exit code is 2, the reason is on standard error, and the client does not make it. Outside of a workspace the
+/// hook does nothing.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Name of the client: claude, codex, opencode, gemini or qwen

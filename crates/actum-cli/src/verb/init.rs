@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::output::Document;
 use crate::{records, recovery_note, root, shown_path};
 
-/// Make a workspace if there is none
+/// Make a workspace, unless it exists
 ///
 /// A workspace is a directory with the state directory `.actum`. It is made in DIRECTORY, or else in the root of the
 /// git repository, or else in the current directory, even inside another workspace. It belongs to the ledger in use

@@ -102,7 +102,7 @@ impl Opened {
         row.ok_or_else(|| LedgerFailure::NotRecorded { run, tenant: self.tenant.clone() }.into())
     }
 
-    /// Returns a signed checkpoint that covers this number of entries. If there is none, it makes one of all entries,
+    /// Returns a signed checkpoint that covers this number of entries. If it is missing, makes one of all entries,
     /// which uses the key, and opens the log again.
     pub(super) fn checkpoint(self, entries: u64) -> Result<(Self, SignedCheckpoint), Failure> {
         let there = self.log.checkpoints(entries, 1).map_err(actum::Error::from)?;

@@ -39,7 +39,7 @@ use file::SettingsFile;
 ///
 /// Adds `actum hook` to the settings of the client, after showing the change, and keeps every other byte. For Codex it
 /// also adds the hash of each hook to its configuration. Then it starts the client with a scripted model, on this
-/// machine and without a network, and lets it edit: a protected file must be refused, and an edit must become a run,
+/// machine and without a network, and lets it edit. A protected file must be refused, and an edit must become a run,
 /// which is undone again. Only if all of that succeeds, the answer is "armed".
 #[derive(clap::Args)]
 pub(crate) struct Arguments {

@@ -21,8 +21,8 @@ use crate::{records, recovery_note};
 /// the user.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Keep a damaged journal under `.actum/lost`, with the displaced and kept files that it names, and start a new
-    /// one; the files stay unchanged, and runs that are only in that journal can no longer be undone
+    /// Move a damaged journal to `.actum/lost`, with the displaced and kept files that it names, and start a new one.
+    /// The files stay unchanged; runs that are only in that journal can no longer be undone
     #[arg(long)]
     set_aside_journal: bool,
 }

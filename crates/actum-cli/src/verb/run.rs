@@ -22,8 +22,8 @@ use crate::{actor, notify, policy, records, recovery_note, root, signals, status
 /// Carry out an approved task plan, all of it or nothing, and write the reports
 ///
 /// ENVELOPE is the request of the protocol layer: it names the plan and the system config, and the SHA-256 of both that
-/// were approved. `actum plan approve` writes one. The changes of the plan go through the gates, become visible in one
-/// run, and can be rolled back by `actum rollback`, or without actum by a script beside the reports, which are in
+/// were approved. `actum plan approve` writes one. The changes of the plan go through the gates, and become visible in
+/// one run. `actum rollback` rolls them back, or, without actum, a script beside the reports in
 /// `agent/agent_outputs/reports`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {

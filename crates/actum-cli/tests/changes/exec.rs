@@ -515,7 +515,7 @@ fn git_looks_without_writing_and_what_it_would_write_is_refused() {
     git(&["init", "-q"]);
     git(&["add", "a.txt"]);
     git(&["commit", "-qm", "first"]);
-    // This command updates a stale index whatever its options are, so it runs while there is none.
+    // This command updates a stale index whatever its options are, so it runs while the index is fresh.
     look(&["describe", "--always", "--dirty"]);
     changed_at(1_000_000_060);
     for arguments in [&["status"][..], &["diff"], &["log", "--oneline"]] {

@@ -43,7 +43,7 @@ fn current(root: &Path) -> Vec<(String, String)> {
     current
 }
 
-/// FE-14: the entries are recorded, and the user is told that no checkpoint vouches for them as a whole.
+/// FE-14: the entries are recorded, and the user gets a note that no checkpoint vouches for them as a whole.
 #[test]
 fn a_checkpoint_that_could_not_be_signed_is_told_by_the_run_after_which_it_was_due() {
     let (_directory, root) = recorded();

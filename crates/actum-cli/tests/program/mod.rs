@@ -79,9 +79,9 @@ pub(crate) fn where_policies_count(directory: &Path, command: Command) -> Comman
     if policy.is_ok_and(widens) { at_known_place(command) } else { command }
 }
 
-/// Returns the command with its `XDG_CONFIG_HOME` as the directory that the system knows for the user's configuration:
-/// in a mount namespace with a password database of its own, since no variable may select it. Streams are set
-/// afterwards.
+/// Returns the command with its `XDG_CONFIG_HOME` as the directory that the system knows for the user's configuration.
+/// It runs in a mount namespace with a password database of its own, since no variable may select that directory.
+/// Streams are set afterwards.
 pub(crate) fn at_known_place(command: Command) -> Command {
     let variable = |name: &str| {
         let mut all = command.get_envs();

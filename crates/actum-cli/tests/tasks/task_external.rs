@@ -178,8 +178,8 @@ fn an_external_pipeline_runs_once_after_the_change_is_published() {
     assert_eq!(service.messages(), [""; 0]);
 }
 
-/// EX-9, EX-12: three kinds of plans are refused before anything is done, with code and place: one that rolls back
-/// after a failure, one with an action after an external pipeline, and a declaration with outputs.
+/// EX-9, EX-12: a plan that rolls back after a failure is refused before anything is done, with code and place. So are
+/// one with an action after an external pipeline, and a declaration with outputs.
 #[test]
 fn a_plan_that_could_not_keep_its_promise_is_refused() {
     let (_directory, root) = workspace();

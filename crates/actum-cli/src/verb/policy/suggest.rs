@@ -25,8 +25,8 @@ use crate::{operators_policy, policy, root};
 
 /// Suggest policy rules that would allow changes that were refused here
 ///
-/// Searches the ledger for changes that gates refused in this workspace, judges them again by the current policies, and
-/// prints the narrowest rules that would allow them: single paths, exact sizes. Nothing is changed. Some refusals are
+/// Searches the ledger for changes that gates refused in this workspace, and judges them again by the current policies.
+/// Prints the narrowest rules that would allow them: single paths, exact sizes. Nothing is changed. Some refusals are
 /// intended, and are only reported: changes that a rule denies, that are protected, that look like a credential, or
 /// that need an approval.
 #[derive(clap::Args)]

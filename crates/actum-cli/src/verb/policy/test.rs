@@ -28,8 +28,8 @@ const IN_WORKSPACE: &str = "actum.test.toml";
 
 /// Test the policy in force by the cases of a file, each a change or a command and the expected decision
 ///
-/// A case is a table `[[case]]` with a `name`, a `change` (a list such as ['created db/7.sql', 'renamed a -> b']) or a
-/// `command` (such as 'cargo test'), and the expected decision: `expect` is allow, ask or deny. Optional are `tier`,
+/// A case is a table `[[case]]` with a `name`, and a `change` (a list such as ['created db/7.sql', 'renamed a -> b'])
+/// or a `command` (such as 'cargo test'). `expect` is the expected decision: allow, ask or deny. Optional are `tier`,
 /// and `gate`, the first that refuses; `declared` is the tier of the request. All cases are tried. Exits with 4 if one
 /// fails. Nothing is changed, and nothing is recorded.
 #[derive(clap::Args)]

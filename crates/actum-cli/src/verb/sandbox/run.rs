@@ -24,9 +24,9 @@ use crate::verb::Session;
 /// Run a command confined and limited, and report its usage and its changes
 ///
 /// Without a policy the command may read the current workspace or repository, or else the current directory, and the
-/// programs of the system, and write to a scratch directory of its own. It reaches no network, and no option gives it
-/// one. The exit code is that of the command; 124 if it exceeded a limit, 125 if the sandbox could not be made, 126 and
-/// 127 if the command could not be run or found.
+/// programs of the system. It may write to a scratch directory of its own. It reaches no network, and no option gives
+/// it one. The exit code is that of the command. It is 124 if the command exceeded a limit, 125 if the sandbox could
+/// not be made, 126 and 127 if the command could not be run or found.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Read the policy of the command from this file, which is TOML; paths in it are relative to the current directory
