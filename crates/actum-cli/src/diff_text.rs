@@ -27,7 +27,7 @@ pub(crate) struct Section<'a> {
     sides: Result<Sides<'a>, String>,
 }
 
-/// A file before and after.
+/// File before and after.
 type Sides<'a> = (Option<Side<'a>>, Option<Side<'a>>);
 
 /// Returns the sections of all files that differ, ordered by path. A renamed file is shown at its new path.

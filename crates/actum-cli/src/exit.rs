@@ -8,7 +8,7 @@ use actum_workspace::{Error, ErrorKind, State};
 
 use actum::reason::{self, Reason};
 
-/// An exit code. The numbers are frozen; a new meaning gets a new number.
+/// Exit code. The numbers are frozen; a new meaning gets a new number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// The request is done.

@@ -271,7 +271,8 @@ mod tests {
         }
     }
 
-    /// AEC-8, D-5, issue 22 (claims): no workspace is made in a directory of the system, of its programs or its libraries.
+    /// AEC-8, D-5, issue 22 (claims): no workspace is made in a directory of the system, of its programs or its
+    /// libraries.
     #[test]
     fn programs_act_on_directories_of_the_system() {
         for path in [

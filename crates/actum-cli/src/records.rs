@@ -314,7 +314,8 @@ pub(crate) fn open_runs(workspace: &View, tenant: &Tenant) -> Result<Vec<RunId>,
     Ok(open.into_iter().map(|row| row.run).collect())
 }
 
-/// Removes captures of killed processes, and captures whose plans have left the queue. Returns the number of removed captures.
+/// Removes captures of killed processes, and captures whose plans have left the queue. Returns the number of removed
+/// captures.
 pub(crate) fn sweep_captures(workspace: &Workspace, tenant: &Tenant) -> Result<usize, Failure> {
     workspace.sweep_captures(|| {
         let Some(ledger) = opened_view(tenant)? else { return Ok(BTreeSet::new()) };

@@ -27,7 +27,7 @@ pub(crate) struct RunArguments {
     /// Do it once: if a request with this key was carried out before and is in effect, show that run and change nothing
     #[arg(long, value_name = "KEY", conflicts_with = "dry_run")]
     request_key: Option<String>,
-    /// Name the agent that makes the request, for the record
+    /// Record NAME as the agent that makes the request
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
     #[command(flatten)]

@@ -83,7 +83,7 @@ pub(crate) struct Waiting(SignalFd);
 /// Opens a descriptor that reports held signals.
 ///
 /// # Errors
-/// Those of signalfd(2).
+/// The descriptor cannot be opened.
 pub(crate) fn waiting() -> io::Result<Waiting> {
     let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
     Ok(Waiting(SignalFd::with_flags(&asking_to_end(), flags)?))
@@ -93,7 +93,7 @@ impl Waiting {
     /// Returns a stop request that a held signal triggers.
     ///
     /// # Errors
-    /// Those of dup(2).
+    /// The descriptor cannot be duplicated.
     pub(crate) fn stop(&self) -> io::Result<Stop> {
         self.0.as_fd().try_clone_to_owned().map(Stop::when_readable)
     }

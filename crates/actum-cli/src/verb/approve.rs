@@ -27,7 +27,7 @@ use crate::{clock, policy, records, recovery_note};
 /// at the terminal or from `--passphrase-file`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The plan, or at least 4 characters of the beginning of its id
+    /// Plan to approve, or at least 4 characters of the beginning of its id
     plan: RunPrefix,
     /// Only approve it; repeating the request carries it out
     #[arg(long)]

@@ -49,7 +49,7 @@ pub(crate) struct CommandLine<V: Subcommand = Verb> {
     /// Write long text to the terminal without a pager
     #[arg(long, global = true, display_order = 93)]
     pub(crate) no_pager: bool,
-    /// Use the ledger of TENANT; without it that of `ACTUM_TENANT`, else of `default`
+    /// Use the ledger of the tenant NAME; without it that of `ACTUM_TENANT`, else of `default`
     #[arg(long, value_name = "NAME", global = true, display_order = 94)]
     pub(crate) tenant: Option<TenantId>,
     #[command(subcommand)]
@@ -93,7 +93,7 @@ impl CommandLine {
 mod tests {
     use super::*;
 
-    /// The reference is the help of every command, regenerated with `UPDATE_DOCS=1`.
+    /// Reference with the help of every command, regenerated with `UPDATE_DOCS=1`.
     const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
     const COLUMNS: usize = 90;
 

@@ -28,7 +28,7 @@ use crate::{clock, records, root};
 /// reason.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The plan, or at least 4 characters of the beginning of its id
+    /// Plan to reject, or at least 4 characters of the beginning of its id
     #[arg(required_unless_present = "all", conflicts_with = "all")]
     plan: Option<RunPrefix>,
     /// Reject all pending plans: those of this workspace, or with `--agent` those of that agent in every workspace
@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
 /// Revoke the approval of a plan that was not carried out yet
 #[derive(clap::Args)]
 pub(crate) struct RevokeArguments {
-    /// The plan, or at least 4 characters of the beginning of its id
+    /// Plan whose approval is revoked, or at least 4 characters of the beginning of its id
     plan: RunPrefix,
     /// Record TEXT as the reason
     #[arg(long, value_name = "TEXT", value_parser = label)]

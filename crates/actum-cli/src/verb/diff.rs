@@ -51,7 +51,7 @@ impl FromStr for Range {
     }
 }
 
-/// A change as a diff.
+/// Change as a diff.
 pub(super) struct Difference {
     from: Option<RunId>,
     to: RunId,

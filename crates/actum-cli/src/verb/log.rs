@@ -27,7 +27,7 @@ use crate::timestamp;
 /// end is not recorded yet, and `wrong` that its record is not proven.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// List at most this many runs
+    /// List at most N runs
     #[arg(short, value_name = "N", default_value_t = 20)]
     number: usize,
     /// List only runs of this session of an agent's client

@@ -60,7 +60,8 @@ pub(crate) struct Arguments {
     /// Change nothing, and try the client again
     #[arg(long, conflicts_with_all = ["off", "print"])]
     check: bool,
-    /// Print the settings with the hook, or a paragraph about actum for the `AGENTS.md` of a project, and change nothing
+    /// Print the settings with the hook, or a paragraph about actum for the `AGENTS.md` of a project, and change
+    /// nothing
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "settings", conflicts_with = "off")]
     print: Option<Printed>,
     /// Change the settings without asking

@@ -1,4 +1,5 @@
-//! Confinement of the commands of `actum exec` and `actum sandbox run`, as docs/exec.md and docs/sandbox.md describe it.
+//! Confinement of the commands of `actum exec` and `actum sandbox run`, as docs/exec.md and docs/sandbox.md describe
+//! it.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

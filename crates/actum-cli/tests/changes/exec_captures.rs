@@ -35,7 +35,8 @@ fn approve(root: &Path, plan: &str, key: &str) -> Ended {
     actum(root, &["approve", plan, "--passphrase-file", key])
 }
 
-/// AA-6, issue 28: large and small files, new and changed, are taken over with their modification times, and the capture is removed.
+/// AA-6, issue 28: large and small files, new and changed, are taken over with their modification times. Then the
+/// capture is removed.
 #[test]
 fn a_capture_on_disk_is_taken_over_and_undone() {
     let (_directory, root) = workspace();

@@ -51,7 +51,8 @@ fn links_and_permissions_of_directories_are_kept_and_undone() {
     assert_eq!(exec(&root, &["--verify", "sh check.sh"], script).code, 0);
 }
 
-/// D-6, D-5: a link that leads out of the workspace needs an approval, and one to a protected or forbidden path is refused.
+/// D-6, D-5: a link that leads out of the workspace needs an approval, and one to a protected or forbidden path is
+/// refused.
 #[test]
 fn the_target_of_a_link_is_judged() {
     let (_directory, root) = workspace();

@@ -366,7 +366,7 @@ fn a_ledger_is_verified_here_and_as_a_file_elsewhere() {
     assert_eq!(elsewhere(directory.path(), &verify)["sound"], false);
 }
 
-/// AEC-11: behind the newest checkpoint a receipt is signed by nothing but itself.
+/// AEC-11: after the newest checkpoint a receipt is signed by nothing but itself.
 #[test]
 fn a_forged_receipt_that_no_checkpoint_covers_is_found() {
     let (directory, root) = workspace();
@@ -547,7 +547,7 @@ fn the_decision_about_a_run_is_made_again() {
     let (_directory, root) = recorded();
     let mut replayed = document(&root, &["replay"]);
     for gate in replayed["gates"].as_array_mut().unwrap() {
-        // Only what is recorded is compared.
+        // Only the recorded members are compared.
         assert!(gate.as_object_mut().unwrap().remove("message").unwrap().is_string());
     }
     let started = document(&root, &["ledger", "show", "1"]);

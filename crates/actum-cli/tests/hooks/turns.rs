@@ -303,7 +303,7 @@ fn a_command_that_a_rule_refuses_is_refused_in_the_shell_of_a_client() {
     allowed(&run("git add . && git commit -m 'git push'"));
 }
 
-/// Issue 27: `doctor` knows the hook of each client, and what turns it off.
+/// Issue 27: `doctor` reports the hook of each client, and the setting that turns it off.
 #[test]
 fn doctor_reports_the_hook_and_what_turns_it_off() {
     let session = Session::new("claude");

@@ -156,7 +156,7 @@ fn a_restore_passes_the_gates() {
     assert_eq!(fs::read_to_string(&workflow).unwrap(), "changed\n");
 }
 
-/// Issue 27: what a shell writes to devices or into the root is no change of a file that is closed.
+/// Issue 27: a write of a shell to devices or into the root is no change of a closed file.
 #[test]
 fn harmless_commands_are_not_refused() {
     let session = Session::new("claude");

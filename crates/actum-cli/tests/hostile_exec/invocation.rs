@@ -27,7 +27,7 @@ pub(crate) enum Invocation {
 }
 
 const ALL: &[Invocation] = &[Invocation::Drop, Invocation::Keep, Invocation::Cache];
-/// Difference that is expected: a command may run programs that it may write.
+/// Reason for an expected effect: a command that may write programs of the workspace may run them, too.
 const PROGRAMS_OF_THE_WORKSPACE: &str = "programs of the workspace may be run";
 
 impl Invocation {

@@ -59,7 +59,7 @@ pub(crate) fn look(name: &str, way: &str) {
         | Course::Terminal => ran.out.starts_with(BEGUN.as_bytes()),
     };
     let seen = seen.or_else(|| left_alive(&facts, scene.patience));
-    // The host ends beating processes by this file.
+    // The host ends beating processes with this file.
     drop(fs::remove_file(facts.workspace.join("stop")));
     tell(&Verdict {
         seen,

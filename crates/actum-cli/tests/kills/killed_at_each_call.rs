@@ -12,7 +12,7 @@ use crate::traced::{End, ask_before_call, kill_before_call};
 use actum_testkit::TestDir;
 use nix::sys::signal::Signal;
 
-/// A diff with every kind of change.
+/// Diff with every kind of change.
 const CHANGE: &str = "\
 diff --git a/edited.txt b/edited.txt
 --- a/edited.txt

@@ -481,7 +481,8 @@ fn mark(place: &Path) {
     fs::set_permissions(place.join("keys"), PermissionsExt::from_mode(0o700)).unwrap();
 }
 
-/// AA-10, issue 22: commands run in and below a directory that only looks like a home of keys, and see none of its keys.
+/// AA-10, issue 22: commands run in and below a directory that only looks like a home of keys, and see none of its
+/// keys.
 #[test]
 fn a_directory_that_looks_like_a_home_keeps_no_command_from_running() {
     let (directory, root) = workspace();

@@ -141,7 +141,8 @@ fn a_failed_postcondition_restores_its_target_only_where_the_action_is_rolled_ba
     }
 }
 
-/// EX-12, D-8: a run whose only action failed and left its change is reported once, and is repeated unchanged.
+/// EX-12, D-8: a run whose only action failed and left its change is final: recovery leaves its report unchanged, and a
+/// repetition of the task returns the stored result.
 #[test]
 fn a_failed_task_that_left_its_change_is_not_taken_for_one_that_was_cut_off() {
     let (_directory, root) = workspace();

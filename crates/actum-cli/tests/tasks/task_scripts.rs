@@ -13,7 +13,7 @@ fn rename(id: &str, from: &str, to: &str) -> Value {
     action(id, "FILE_RENAME", from, json!({ "type": "rename", "new_path": to }))
 }
 
-/// A plan whose script has steps of every kind.
+/// Returns a plan whose script has steps of every kind.
 fn rich(root: &Path) -> Value {
     let mut rich = every_kind(root);
     for (path, content) in
@@ -65,7 +65,7 @@ fn a_script_that_is_killed_anywhere_is_finished_by_a_rollback_or_by_the_script()
     let mut turn = 0;
     loop {
         let mut is_killed = false;
-        // The recovery of a script from its own remains is tested in its own crate.
+        // The recovery of a script from its own remains is tested beside the code that writes it.
         let both = [false, true];
         for &by_script in if turn % 8 == 0 { &both[..] } else { &both[..1] } {
             let (_directory, root) = workspace();
@@ -146,7 +146,7 @@ fn a_rollback_names_what_a_killed_script_had_moved_aside_and_cannot_be_put_back(
     assert!(done.stderr.contains(&aside[0]), "{done:?}");
 }
 
-/// FO-5: a rename that was reverted by hand counts as undone, and is no obstacle.
+/// FO-5: a file that was renamed back by hand is in its earlier state, and no obstacle.
 #[test]
 fn a_rename_that_was_put_back_by_hand_does_not_block_an_undo() {
     let (_directory, root) = workspace();
@@ -202,7 +202,7 @@ fn a_rollback_by_what_was_rewritten_is_refused() {
         assert_eq!(tree(&root), left);
         fs::write(&file, was).unwrap();
     }
-    // A missing file deceives no check.
+    // A missing script is no obstacle.
     fs::remove_file(script(&root)).unwrap();
     assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
     assert_eq!(tree(&root), before);

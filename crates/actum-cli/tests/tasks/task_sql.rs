@@ -270,7 +270,7 @@ fn the_result_that_was_approved_is_published() {
     let approve = ["plan", "approve", "../plan.json", "--passphrase-file", &key];
     let approved = actum(&root, &approve);
     assert_eq!(approved.code, 0, "{approved:?}");
-    // Another query is not what was approved.
+    // Another query is not the approved one.
     query(&root, "CREATE TABLE t AS SELECT 1 AS r; SELECT r FROM t");
     let other = actum(&root, &["run", "../task_envelope.json"]);
     assert_eq!(other.code, 1, "{other:?}");
@@ -283,7 +283,8 @@ fn the_result_that_was_approved_is_published() {
     assert!(shown.contains(&digest.to_string()), "{digest}: {shown}");
 }
 
-/// EX-7, EX-11, EX-22: a task that is killed while its query runs leaves the database as it was, and its copy is removed by the next run.
+/// EX-7, EX-11, EX-22: a task that is killed while its query runs leaves the database unchanged, and its copy is
+/// removed by the next run.
 #[test]
 fn a_task_that_is_killed_in_its_query_leaves_the_database_as_it_was() {
     let (_directory, root) = shop();

@@ -190,8 +190,9 @@ fn start(directory: &Path, arguments: &[&str], said: &Path, more: Options) -> Pi
     process
 }
 
-/// Runs the program, and stops its child of this name before each system call. Calls `act` with the child and the number of earlier
-/// calls, until it returns true. Returns the exit code of the program, and whether `act` returned true.
+/// Runs the program, and stops its child of this name before each system call. Calls `act` with the child and the
+/// number of earlier calls, until it returns true. Returns the exit code of the program, and whether `act` returned
+/// true.
 #[allow(dead_code, reason = "one test has a program with such a child")]
 pub(crate) fn act_on_child(
     directory: &Path,

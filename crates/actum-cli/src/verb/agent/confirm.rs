@@ -23,8 +23,8 @@ const PLAN_CHARS_MIN: usize = 8;
 
 /// Answer the confirmation prompt of a goal
 ///
-/// The whole answer has to be the word for yes or no in the named language; "okay" and "fine" are ambiguous. The approval key
-/// signs the answer, since the dispatching process cannot confirm its own goal.
+/// The whole answer has to be the word for yes or no in the named language; "okay" and "fine" are ambiguous. The
+/// approval key signs the answer, since the dispatching process cannot confirm its own goal.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Name of the goal

@@ -23,8 +23,9 @@ use crate::{actor, clock, records};
 
 /// Make the goal of an utterance, with one packet of the built-in Finder
 ///
-/// The Finder ranks the active simulations of the catalog by declared phrases, without a model, and makes exactly one packet:
-/// a match, a question, a refusal, or a missing simulation. Nothing is dispatched: `actum agent dispatch -` reads the goal.
+/// The Finder ranks the active simulations of the catalog by declared phrases, without a model, and makes exactly one
+/// packet: a match, a question, a refusal, or a missing simulation. Nothing is dispatched: `actum agent dispatch -`
+/// reads the goal.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Words of the user

@@ -29,7 +29,7 @@ pub(super) struct Destination {
 pub(super) enum ReadyDestination {
     /// Standard output.
     Screen,
-    /// A new file, named so by the command.
+    /// New file, with the name that the command got.
     File { file: OutputFile, path: PathBuf, name: PathBuf },
 }
 

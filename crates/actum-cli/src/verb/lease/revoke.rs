@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     /// Revoke block N of the file instead of the last one: 1 is the one that the lease key signed
     #[arg(long, value_name = "N")]
     block: Option<NonZeroUsize>,
-    /// Record TEXT as the reason
+    /// Record REASON with the revocation
     #[arg(long, value_name = "REASON", value_parser = label)]
     message: Option<String>,
     /// Read the passphrase of the lease key from FILE; `-` is standard input

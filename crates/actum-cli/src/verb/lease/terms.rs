@@ -23,7 +23,8 @@ const DAY_MICROS: i64 = 24 * HOUR_MICROS;
 /// Terms of one block of a lease.
 #[derive(clap::Args)]
 pub(super) struct TermArguments {
-    /// Allow APPLY (also undo and redo), EXEC, TASK, ACTION:TYPE, FILE_MOVE, FILE_COPY or FILE_DELETE; can be given several times
+    /// Allow APPLY (also undo and redo), EXEC, TASK, ACTION:TYPE, FILE_MOVE, FILE_COPY or FILE_DELETE; can be given
+    /// several times
     #[arg(long = "capability", value_name = "CAP")]
     capabilities: Vec<Capability>,
     /// Allow changes below DIR, which exists; can be given several times

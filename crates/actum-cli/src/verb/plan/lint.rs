@@ -23,8 +23,9 @@ use crate::{policy, root};
 
 /// Check a task plan: its form, its actions, their order, and the files that it names
 ///
-/// Reports all problems at once, each with its code, line and place. A plan whose form is wrong is not compared with the
-/// files. `actum plan preview` also checks that edits find their text, and asks the gates. Exits with 1 if there is a problem.
+/// Reports all problems at once, each with its code, line and place. A plan whose form is wrong is not compared with
+/// the files. `actum plan preview` also checks that edits find their text, and asks the gates. Exits with 1 if there is
+/// a problem.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]

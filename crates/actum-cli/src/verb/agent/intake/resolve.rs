@@ -18,8 +18,8 @@ use crate::{actor, records};
 
 /// Resolve a goal that waits for a simulation
 ///
-/// The goal leaves the list; nothing is dispatched. With `--simulation` it names the simulation that exists now, which has to be
-/// active. Without, there will be none.
+/// The goal leaves the list; nothing is dispatched. With `--simulation` it names the simulation that exists now, which
+/// has to be active. Without it, there will be none.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Name of the goal

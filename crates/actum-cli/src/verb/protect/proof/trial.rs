@@ -30,7 +30,7 @@ type Prepare = fn(&mut Command, &Setting<'_>) -> Result<Option<TempDir>, Unprepa
 pub(super) struct Setting<'a> {
     /// URL of the model.
     pub(super) url: &'a str,
-    /// The workspace.
+    /// Root of the workspace.
     pub(super) root: &'a Path,
     /// Home of the user.
     pub(super) user: &'a Path,
