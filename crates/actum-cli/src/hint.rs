@@ -566,7 +566,7 @@ const AMBIGUOUS: &str = "give more lines around it, until there is only one such
 const OTHER_CONTENT: &str =
     "the change was made against other content; read the file and make it again";
 
-/// `EMFILE` and `ENFILE` (errno(3)), for which the standard library has no stable name.
+/// Returns true for `EMFILE` and `ENFILE` (errno(3)), for which the standard library has no stable name.
 fn too_many_open(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(23 | 24))
 }

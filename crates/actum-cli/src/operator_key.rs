@@ -49,7 +49,7 @@ impl OperatorKey {
         Self::unlock(KeyRole::Host, session, question, file)
     }
 
-    /// Signer with the key.
+    /// Returns the signer with the key.
     pub(crate) fn signer(&self) -> &SigningKey {
         &self.signer
     }
@@ -80,17 +80,17 @@ impl OperatorKey {
         Ok(Self { signer, isolation })
     }
 
-    /// Name of the key.
+    /// Returns the name of the key.
     pub(crate) fn id(&self) -> KeyId {
         self.signer.key_id()
     }
 
-    /// User of this process, with the lease key.
+    /// Returns the user of this process, with the lease key.
     pub(crate) fn grantor(&self) -> Grantor<'_> {
         Grantor { by: actor::of(None), signer: &self.signer, isolation: self.isolation }
     }
 
-    /// User of this process, with the key.
+    /// Returns the user of this process, with the key.
     pub(crate) fn approver(&self) -> Approver<'_> {
         Approver { by: actor::of(None), signer: &self.signer, isolation: self.isolation }
     }

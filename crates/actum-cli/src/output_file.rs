@@ -499,7 +499,7 @@ fn refused(path: &Path, why: OutputRefused) -> Failure {
     OutputFailure { path: path.to_owned(), why }.into()
 }
 
-/// Failure to write the file at `path`.
+/// Makes the failure to write the file at `path`.
 pub(crate) fn unwritten(path: &Path, source: io::Error) -> Failure {
     Failure::PageUnwritten { path: path.to_owned(), source }
 }

@@ -155,7 +155,7 @@ impl RunEnd {
         })
     }
 
-    /// Kind of run.
+    /// Returns the kind of run.
     pub(crate) fn title(&self) -> Title {
         self.title
     }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::duration;
 use crate::failure::Failure;
 
-/// Human-readable age of a time; a date if that is clearer.
+/// Returns the human-readable age of a time; a date if that is clearer.
 pub(crate) fn ago(time: Time) -> String {
     exact_of(time).map_or_else(|| fallback(time), |stamp| between(stamp, Timestamp::now()))
 }
@@ -76,7 +76,7 @@ fn exact_of(time: Time) -> Option<Timestamp> {
     Timestamp::from_nanosecond(time.0.into()).ok()
 }
 
-/// Every number of nanoseconds in 64 bits has a date, so this text is never shown.
+/// Returns the fallback text, which is never shown: every number of nanoseconds in 64 bits has a date.
 fn fallback(time: Time) -> String {
     format!("{} ns", time.0)
 }

@@ -42,7 +42,7 @@ pub(crate) fn read(root: &Path, path: &RelPath) -> Result<Option<WorkspaceFile>,
     Ok(bytes.map(|bytes| WorkspaceFile { digest: Digest::of(&bytes), bytes }))
 }
 
-/// Failure to read a path.
+/// Makes the failure to read a path.
 pub(crate) fn unreadable(named: &str, source: io::Error) -> Failure {
     Failure::Unreadable { input: format!("`{}`", Quoted(named.as_bytes())), source }
 }

@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
-/// Failure to run the server.
+/// Makes the failure to run the server.
 fn failed(source: io::Error) -> Failure {
     Failure::Unreadable { input: "the client".to_owned(), source }
 }

@@ -130,7 +130,7 @@ fn image_of(image: &Image) -> actum_api::history::Image {
     }
 }
 
-/// Human-readable state of a path.
+/// Returns the human-readable state of a path.
 fn image_text(image: &Image) -> String {
     match image {
         Image::Absent => "nothing".to_owned(),

@@ -474,7 +474,7 @@ fn without_node_it_is_said_what_to_do() {
             assert!(error.to_string().contains(&format!("is `{said}`")), "{error}");
         }
     }
-    // A program that would do, and gave no answer, has run the package.
+    // A program with a supported version that gives no answer counts as having run the package.
     fs::write(place.join("node"), "#!/bin/sh\necho v20.0.0\n").unwrap();
     let error = ran(&with(&place)).unwrap_err();
     assert!(matches!(error, PluginError::NoAnswer { .. }), "{error}");

@@ -49,7 +49,7 @@ fn real_commands_leave_what_they_leave_without_actum() {
     }
 }
 
-/// Returns the target directory of cargo in both runs, and the paths of the programs that it needs.
+/// Writes a small crate. Returns the directory of the toolchain, and the script that builds the crate.
 fn build(root: &Path) -> (PathBuf, String) {
     fs::create_dir(root.join("src")).unwrap();
     fs::write(root.join("src/main.rs"), "fn main() {\n    println!(\"built\");\n}\n").unwrap();

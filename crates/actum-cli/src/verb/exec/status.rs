@@ -26,7 +26,7 @@ pub(super) struct Note {
 }
 
 impl Note {
-    /// Note about a command that starts now.
+    /// Makes the note about a command that starts now.
     pub(super) fn new(command: &[OsString]) -> Self {
         let command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         Self { command, process: std::process::id(), started: clock::now() }

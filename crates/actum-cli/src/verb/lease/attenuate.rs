@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// Returns a term that allows nothing, together with those of the blocks before.
+/// Returns the reason for which the new terms allow nothing beside those of the blocks before, if that is so.
 fn find_nothing(token: &Token, terms: &LeaseTerms) -> Option<&'static str> {
     let before = || token.blocks().iter().map(|block| &block.terms);
     let expiry = before().filter_map(|terms| terms.expires).chain(terms.expires).min();

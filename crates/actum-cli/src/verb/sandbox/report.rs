@@ -216,7 +216,7 @@ fn changed(Change { path, before, after, is_disturbed: _ }: Change) -> NodeChang
     NodeChange { path, kind, path_hex, before: before.map(node), after: after.map(node) }
 }
 
-/// Human-readable line of a captured change.
+/// Returns the human-readable line of a captured change.
 fn line(NodeChange { path, kind, before, after, .. }: &NodeChange) -> String {
     let path = Quoted(path.as_bytes());
     let verb = match kind {

@@ -74,7 +74,7 @@ impl From<ProtectFailure> for Unprepared {
 }
 
 impl Trial {
-    /// Trial of a client.
+    /// Makes the trial of a client.
     pub(super) fn new(client: Client) -> Self {
         match client {
             Client::Claude => Self {
