@@ -1,14 +1,14 @@
-//! Hints for an agent after a failure: what it can do itself, and what only the user can.
+//! Hints for an agent after a failure: its own next steps, and those that only the user can take.
 
 use actum::reason::Reason;
 use actum_core::RunId;
 
 use crate::failure::Failure;
 
-/// What an agent can do after `failure`. It cannot approve, and must not look for another way.
+/// Returns the next steps of an agent after `failure`. It cannot approve, and must not look for a bypass.
 pub(crate) fn after(failure: &Failure) -> Vec<String> {
     if let Some(queued) = failure.queued() {
-        // Without a key nobody can approve, and one that is made late waits.
+        // Without a key no user can approve, and a plan does not wait for a key that is made later.
         let about_key = |hint: &String| hint.contains("approval key");
         let about_key = failure.hints().into_iter().filter(about_key);
         return queued_plan(queued.plan).into_iter().chain(about_key).collect();
@@ -16,7 +16,7 @@ pub(crate) fn after(failure: &Failure) -> Vec<String> {
     if failure.reason() != Reason::ChangeDenied {
         return failure.hints();
     }
-    // What a person is told of protected paths would lead an agent past the gate.
+    // Hints to users about protected paths would lead an agent past the gate.
     let is_for_agents = |hint: &String| !hint.contains("without actum");
     let mut hints: Vec<_> = failure.hints().into_iter().filter(is_for_agents).collect();
     hints.push(
@@ -26,7 +26,7 @@ pub(crate) fn after(failure: &Failure) -> Vec<String> {
     hints
 }
 
-/// What an agent can do while a plan waits.
+/// Returns the next steps of an agent while a plan waits.
 pub(crate) fn queued_plan(plan: RunId) -> Vec<String> {
     vec![format!(
         "ask the person to look at it: `actum queue {plan}` shows the change, and `actum approve {plan}` makes it; go on without it, \

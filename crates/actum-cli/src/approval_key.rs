@@ -7,7 +7,7 @@ use actum_record::signer::KeyRole;
 use crate::clock::now;
 use crate::home::{self, HomeUnknown};
 
-/// Why a key of the operator cannot be looked at.
+/// Reason for which a key of the operator cannot be read.
 #[derive(Debug)]
 pub(crate) enum ApprovalKeyUnread {
     /// Its home is not known.
@@ -25,12 +25,12 @@ pub(crate) enum ApprovalState {
     Waiting,
 }
 
-/// Looks at the approval key.
+/// Reads the state of the approval key.
 pub(crate) fn approval_key() -> Result<ApprovalState, ApprovalKeyUnread> {
     operators_key(KeyRole::Approval)
 }
 
-/// Looks at the lease key.
+/// Reads the state of the lease key.
 pub(crate) fn lease_key() -> Result<ApprovalState, ApprovalKeyUnread> {
     operators_key(KeyRole::Lease)
 }

@@ -1,4 +1,4 @@
-//! What a run changes, path by path.
+//! Changes of a run, path by path.
 
 use std::io::{self, Write};
 
@@ -40,7 +40,7 @@ pub(crate) fn line(Change { path, kind, extent, modes }: &Change) -> Line {
     Line { path: path.into(), renamed_from, kind, added, removed, bytes, mode }
 }
 
-/// Kind of a change, and where a renamed file was before.
+/// Returns the kind of a change, and the earlier path of a renamed file.
 fn kind_of(kind: &ChangeKind) -> (Kind, Option<WorkspacePath>) {
     let kind = match kind {
         ChangeKind::Renamed { from } => return (Kind::Renamed, Some(from.into())),
@@ -79,13 +79,12 @@ pub(crate) fn write_lines(
     Ok(())
 }
 
-/// The line of a change for people.
+/// Returns the human-readable line of a change.
 pub(crate) fn title(line: &Line) -> String {
     text(line, &shown_path(line), 0)
 }
 
-/// The path for people: that of a directory ends with `/`, that of a renamed file stands behind
-/// the old one.
+/// Returns the human-readable path: a directory ends with `/`, and a renamed file comes after its old path.
 fn shown_path(Line { path, renamed_from, kind, .. }: &Line) -> String {
     let slash = if kind.is_of_directory() { "/" } else { "" };
     match renamed_from {
@@ -116,7 +115,7 @@ fn mode(line: &Line) -> Option<String> {
     Some(format!("{word}{before} -> {after}"))
 }
 
-/// Permission bits as chmod(1) takes them.
+/// Returns permission bits in the form of chmod(1).
 pub(crate) fn octal(mode: FileMode) -> String {
     format!("{:04o}", mode.bits())
 }
@@ -131,7 +130,7 @@ fn style(kind: &Kind) -> Style {
     }
 }
 
-/// The word for people; a directory is told from a file by the `/` behind its name.
+/// Returns the human-readable word for a kind; a directory is distinguished from a file by the `/` after its name.
 fn word(kind: &Kind) -> &str {
     match kind {
         Kind::DirectoryCreated => "created",

@@ -4,8 +4,8 @@ use std::fs;
 
 use nix::unistd::getppid;
 
-/// Name of the session: the process of the client, which has one name for as long as the machine runs. A server that the client
-/// starts anew belongs to the same session.
+/// Returns the name of the session: the process of the client, whose name is unique until the next boot. A server that
+/// the client restarts belongs to the same session.
 #[expect(clippy::disallowed_methods, reason = "the kernel says it there, and nowhere else")]
 pub(crate) fn name() -> String {
     let parent = getppid();
@@ -15,9 +15,9 @@ pub(crate) fn name() -> String {
     format!("{}/{parent}/{started}", boot.trim())
 }
 
-/// When a process started, in clock ticks since the boot: field 22 of its state (proc_pid_stat(5)).
+/// Returns the start time of a process, in clock ticks since the boot: field 22 of its state (proc_pid_stat(5)).
 fn started(stat: &str) -> Option<&str> {
-    // Its name, field 2, can hold anything.
+    // The process name, field 2, can hold any bytes.
     let (_, rest) = stat.rsplit_once(')')?;
     rest.split_ascii_whitespace().nth(19)
 }

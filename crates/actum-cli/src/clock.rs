@@ -1,21 +1,21 @@
-//! The clock: the one place that asks the machine for the time.
+//! Clock: the only module that reads the time of the machine.
 
 use std::sync::Arc;
 
 use actum::Clock;
 use actum_core::Timestamp;
 
-/// Clock of the machine.
+/// Returns the clock of the machine.
 pub(crate) fn clock() -> Clock {
     Clock::new(now)
 }
 
-/// Clock of the machine, as the ledger takes it.
+/// Returns the clock of the machine, as the ledger takes it.
 pub(crate) fn clock_function() -> Arc<dyn Fn() -> Timestamp + Send + Sync> {
     Arc::new(now)
 }
 
-/// Current time.
+/// Returns the current time.
 #[expect(clippy::disallowed_methods, reason = "here the clock becomes a value")]
 pub(crate) fn now() -> Timestamp {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

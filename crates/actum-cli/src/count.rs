@@ -7,13 +7,13 @@ pub(crate) fn number(items: usize) -> u64 {
     u64::try_from(items).unwrap_or(u64::MAX)
 }
 
-/// `1 run`, `3 runs`.
+/// Returns `1 run`, `3 runs`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
 }
 
-/// `+3 -1`, where there is anything to count.
+/// Returns `+3 -1`; `None` without any lines.
 pub(crate) fn lines(added: u64, removed: u64) -> Option<String> {
     (added > 0 || removed > 0).then(|| format!("+{added} -{removed}"))
 }

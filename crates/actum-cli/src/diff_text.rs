@@ -10,27 +10,27 @@ use actum_workspace::path_change::{CONTENT_BYTES_MAX, Content, PathChange, State
 
 use crate::style::{Painted, of_part};
 
-/// For whom a diff is written.
+/// Audience of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// A person at a terminal: in colour, and without what a terminal would obey.
+    /// User at a terminal: in colour, and without sequences that a terminal would obey.
     Terminal,
-    /// A program: byte for byte, so that it can be applied.
+    /// Program: byte for byte, so that the diff can be applied.
     Program,
 }
 
-/// What is shown of one file.
+/// Section of a diff, about one file.
 pub(crate) struct Section<'a> {
-    /// The change of the file that is there after, or that went.
+    /// Change of the file that exists after it, or that was removed.
     pub(crate) change: &'a PathChange,
-    /// The file before and after, or why it cannot be shown whole.
+    /// File before and after, or the reason for which it cannot be shown whole.
     sides: Result<Sides<'a>, String>,
 }
 
-/// A file before and after.
+/// File before and after.
 type Sides<'a> = (Option<Side<'a>>, Option<Side<'a>>);
 
-/// The sections of all files that differ, ordered by path. A file that moved is shown where it went.
+/// Returns the sections of all files that differ, ordered by path. A renamed file is shown at its new path.
 pub(crate) fn sections(changes: &[PathChange]) -> Vec<Section<'_>> {
     let by_path: BTreeMap<_, _> = changes.iter().map(|change| (&change.path, change)).collect();
     let gone: BTreeSet<_> = changes.iter().filter_map(|it| it.renamed_from.as_ref()).collect();
@@ -71,7 +71,7 @@ impl Section<'_> {
         }
     }
 
-    /// The modes before and after, of a file that is there before and after.
+    /// Returns the modes before and after, of a file that exists before and after.
     fn modes(&self) -> (FileMode, FileMode) {
         let mode = |state: &State| match state {
             State::File { mode, .. } => *mode,
@@ -80,7 +80,8 @@ impl Section<'_> {
         (mode(&self.change.before), mode(&self.change.after))
     }
 
-    /// A line with the permissions comes first where the diff, which knows two modes, would hide them.
+    /// Writes the section. If the diff, which knows two modes, would hide the permissions, a line with them comes
+    /// first.
     pub(crate) fn write(&self, audience: Audience, out: &mut dyn Write) -> io::Result<()> {
         if audience == Audience::Terminal {
             write_permissions(self.change, out)?;
@@ -101,8 +102,8 @@ impl Section<'_> {
     }
 }
 
-/// Writes contents that git takes for binary. A text with a few NUL bytes runs as well as one without, so its lines are
-/// shown, escaped; of other contents the size and the digest.
+/// Writes contents that git treats as binary. A text with a few NUL bytes can still be executed, so its lines are
+/// shown, escaped. Other contents are shown by size and digest.
 fn write_binary(
     old: Option<Side<'_>>,
     new: Option<Side<'_>>,
@@ -129,13 +130,13 @@ fn write_binary(
     writeln!(out, "{}", Painted(of_part(Part::Binary), told))
 }
 
-/// Whether at most one byte in a hundred is a NUL, and the rest is UTF-8.
+/// Returns true if at most one byte in a hundred is a NUL, and the rest is UTF-8.
 fn is_nearly_text(content: &[u8]) -> bool {
     let nuls = content.iter().filter(|&&byte| byte == 0).count();
     nuls.saturating_mul(100) <= content.len() && std::str::from_utf8(content).is_ok()
 }
 
-/// Names the permissions that a path gets, where they are not the usual ones.
+/// Writes the permissions that a path gets, if they are not the usual ones.
 fn write_permissions(change: &PathChange, out: &mut dyn Write) -> io::Result<()> {
     let path = &change.path;
     match &change.after {
@@ -159,13 +160,13 @@ fn write_permissions(change: &PathChange, out: &mut dyn Write) -> io::Result<()>
     }
 }
 
-/// Names the permissions of new directories, which no section of a diff shows.
+/// Writes the permissions of new directories, which no section of a diff shows.
 pub(crate) fn write_directories(changes: &[PathChange], out: &mut dyn Write) -> io::Result<()> {
     let is_directory = |change: &&PathChange| matches!(change.after, State::Directory { .. });
     changes.iter().filter(is_directory).try_for_each(|change| write_permissions(change, out))
 }
 
-/// One side of a section; a directory is none, since git knows only files.
+/// Returns one side of a section. A directory has none, since git knows only files.
 fn side<'a>(path: &'a RelPath, state: &'a State) -> Result<Option<Side<'a>>, String> {
     match state {
         State::Absent | State::Directory { .. } => Ok(None),

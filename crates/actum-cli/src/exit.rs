@@ -1,4 +1,4 @@
-//! How the program ends: the exit codes, all of them.
+//! Exit codes of the program, all of them.
 
 use std::process::ExitCode;
 
@@ -8,29 +8,29 @@ use actum_workspace::{Error, ErrorKind, State};
 
 use actum::reason::{self, Reason};
 
-/// An exit code. The numbers are frozen; a new meaning gets a new number.
+/// Exit code. The numbers are frozen; a new meaning gets a new number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// What was asked for is done.
+    /// The request is done.
     Success,
-    /// Refused before anything was touched.
+    /// The request was refused before anything was changed.
     Refused,
-    /// The command line was wrong; clap's own number.
+    /// The command line is wrong; clap uses this number, too.
     Usage,
-    /// Something had been touched, and all of it is as before again.
+    /// Changes were rolled back, and all is as before.
     TakenBack,
-    /// A person must look.
+    /// The user must check the workspace.
     NeedsAttention,
-    /// Another process is at work in the workspace.
+    /// Another process holds the workspace.
     InUse,
-    /// A person has to agree first.
+    /// The change needs approval first.
     Queued,
-    /// That of a command that was run, or of `actum sandbox run` where it was not.
+    /// Exit code of a command, or of `actum sandbox run` where the command was not started.
     Passed(u8),
 }
 
 impl Exit {
-    /// Those of our own.
+    /// Exit codes of actum itself.
     const ALL: [Self; 7] = [
         Self::Success,
         Self::Refused,
@@ -41,8 +41,8 @@ impl Exit {
         Self::Queued,
     ];
 
-    /// The code for an error of the engine. A damaged or missing journal counts as needing attention
-    /// though this command changed nothing: what an earlier run left behind cannot be told.
+    /// Returns the code for an error of the workspace. A damaged or missing journal counts as needing attention though
+    /// this command changed nothing: the result of earlier runs is unknown.
     pub(crate) fn after(error: &Error) -> Self {
         match (&error.kind, error.state) {
             (_, State::Published | State::NeedsAttention) => Self::NeedsAttention,
@@ -55,7 +55,7 @@ impl Exit {
         }
     }
 
-    /// The same for any error of the engine.
+    /// Returns the code for any error of the engine.
     pub(crate) fn of(error: &actum::Error) -> Self {
         if let actum::Error::Workspace(error) = error {
             return Self::after(error);
@@ -63,7 +63,7 @@ impl Exit {
         Self::after_engine(error)
     }
 
-    /// The same for what is no error of the workspace.
+    /// Returns the code for an engine error that is not a workspace error.
     pub(crate) fn after_engine(error: &actum::Error) -> Self {
         match error.workspace() {
             State::Published | State::NeedsAttention => Self::NeedsAttention,
@@ -73,7 +73,7 @@ impl Exit {
                 if reason == Reason::NeedsApproval {
                     return Self::Queued;
                 }
-                // A person must look, as where a journal is damaged.
+                // The user must check, as for a damaged journal.
                 let waits = matches!(
                     reason,
                     Reason::LedgerDamaged | Reason::OutcomeUnknown | Reason::CatalogUnproven
@@ -88,7 +88,7 @@ impl Exit {
         }
     }
 
-    /// The outcome in the frozen words (D-1).
+    /// Returns the outcome as a frozen status (D-1).
     pub(crate) fn status(self) -> Status {
         match self {
             Self::Success | Self::Passed(0) => Status::Succeeded,
@@ -99,7 +99,7 @@ impl Exit {
         }
     }
 
-    /// The exit codes as the help shows them.
+    /// Returns the table of exit codes for the help.
     pub(crate) fn table() -> String {
         let rows = Self::ALL.map(|exit| format!("  {}  {}\n", exit.code(), exit.meaning()));
         format!("Exit codes:\n{}", rows.concat())

@@ -1,4 +1,4 @@
-//! Why a command did not do what was asked, and what the reader can do.
+//! Failures of a command, and hints for the user.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -25,10 +25,10 @@ use crate::hint;
 use crate::snippet::{Quote, Snippet};
 use actum::reason::{self, Reason};
 
-/// Problem of a plan envelope of which nothing is quoted.
+/// Problem of a plan envelope whose content is not quoted.
 pub(crate) const UNSOUND_ENVELOPE: &str = "it is no sound plan envelope";
 
-/// Why a command failed. [`Failure::message`] adds the state of the workspace.
+/// Failure of a command. [`Failure::message`] adds the state of the workspace.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// The workspace refused or failed.
@@ -37,7 +37,7 @@ pub(crate) enum Failure {
     /// The engine refused or failed for another reason.
     #[error(transparent)]
     Engine { source: Box<actum::Error> },
-    /// The command line is wrong; only made where JSON was asked for, else clap says it.
+    /// The command line is wrong. Only made where JSON was requested; else clap reports it.
     #[error("{message}")]
     Usage { message: String },
     #[error(
@@ -78,10 +78,10 @@ pub(crate) enum Failure {
     AmbiguousRun { prefix: String, runs: Vec<RunId> },
     #[error("the demo could not {action}: {source}")]
     Demo { action: &'static str, source: io::Error },
-    /// Failure of one part of the program.
+    /// One part of the program failed.
     #[error("{kind}")]
     Of { kind: Box<dyn FailureKind> },
-    /// An error of the workspace, with a hint about the directory that the command was started in.
+    /// The workspace refused or failed; the hint is about the directory that the command was started in.
     #[error("{}", source.kind)]
     Placed { source: Box<Error>, hint: String },
     /// The named run was removed from the history.
@@ -89,32 +89,32 @@ pub(crate) enum Failure {
     ForgottenRun { run: RunId, time: Timestamp },
     #[error("the command did its work, but its result could not be written: {source}")]
     Unwritten { source: io::Error },
-    /// A change is not made, and what the command did in these caches lasts.
+    /// The change is not made, but the changes of the command to these caches last.
     #[error("{source}; {caches}")]
     BesideCaches { source: Box<Failure>, caches: KeptCaches },
 }
 
-/// Failure of one part of the program, which brings its own reason, exit code and hints.
+/// Failure of one part of the program, with its own reason, exit code and hints.
 pub(crate) trait FailureKind: std::error::Error {
-    /// Permanent name of why.
+    /// Returns the permanent name of the reason.
     fn reason(&self) -> Reason;
 
-    /// Code to end with.
+    /// Returns the exit code.
     fn exit(&self) -> Exit {
         Exit::Refused
     }
 
-    /// What the reader can do.
+    /// Returns hints for the user.
     fn hints(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Line of the input that is wrong.
+    /// Returns the wrong line of the input.
     fn excerpt(&self) -> Option<&Snippet> {
         None
     }
 
-    /// State to add to the message; `None` where the message says it.
+    /// Returns the state to add to the message; `None` if the message contains it.
     fn state(&self) -> Option<String> {
         Some(State::Unchanged.to_string())
     }
@@ -126,7 +126,7 @@ impl<K: FailureKind + 'static> From<K> for Failure {
     }
 }
 
-/// Caches that keep what a command did there, whatever becomes of the rest.
+/// Caches that keep the changes of a command, whatever happens to its other changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeptCaches(pub(crate) Vec<String>);
 
@@ -136,7 +136,7 @@ impl std::fmt::Display for KeptCaches {
     }
 }
 
-/// The kind of what is wrong with an input, without any of its content.
+/// Returns the kind of a problem with an input, without any of its content.
 fn kind_of(error: &ParseError) -> &'static str {
     match reason::of_input(&error.problem) == Reason::InputUnrecognised {
         true => "the input is in no known format",
@@ -144,7 +144,7 @@ fn kind_of(error: &ParseError) -> &'static str {
     }
 }
 
-/// How many candidates for an ambiguous run are named.
+/// Limit of the candidates that are listed for an ambiguous run.
 const NAMED_MAX: usize = 5;
 
 fn list(runs: &[RunId]) -> String {
@@ -172,12 +172,12 @@ impl From<ApprovalKeyUnread> for Failure {
 }
 
 impl Failure {
-    /// The failure itself, without the caches beside it.
+    /// Returns the failure without the caches beside it.
     pub(crate) fn bare(&self) -> &Self {
         if let Self::BesideCaches { source, .. } = self { source.bare() } else { self }
     }
 
-    /// Message with the state of the workspace at its end, as a user is shown it.
+    /// Returns the message with the state of the workspace at its end, for users.
     pub(crate) fn message(&self) -> String {
         let state = match self {
             Self::Workspace(error) => error.state.to_string(),
@@ -192,7 +192,7 @@ impl Failure {
                 None => return self.to_string(),
             },
             Self::Demo { .. } => "nothing outside its own directory was changed".to_owned(),
-            // A wrong command line never changes anything; the others say what became of it.
+            // A usage error never changes anything; the other messages contain the state.
             Self::Usage { .. } | Self::Unwritten { .. } => return self.to_string(),
             Self::Start { .. }
             | Self::RootNotAllowed { .. }
@@ -210,7 +210,7 @@ impl Failure {
         format!("{self}; {state}")
     }
 
-    /// Message of a failure that comes after other work of the same command.
+    /// Returns the message of a failure that follows other work of the same command.
     pub(crate) fn message_after_work(&self) -> String {
         if let Self::Engine { source } = self
             && source.state_clause() != StateClause::State(State::Unchanged)
@@ -226,7 +226,7 @@ impl Failure {
         }
     }
 
-    /// The code to end with.
+    /// Returns the exit code.
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Workspace(error) => Exit::after(error),
@@ -253,8 +253,8 @@ impl Failure {
         }
     }
 
-    /// The code for a failure of ours where the codes from 0 on are those of a command: as of `actum sandbox run`
-    /// where it could not be run, else 110 and the code that it has elsewhere.
+    /// Returns the code for a failure of actum where codes from 0 on are those of a command. It is that of `actum
+    /// sandbox run` if the command could not be run, else 110 plus the usual code.
     pub(crate) fn exit_beside_a_command(&self) -> Exit {
         const OURS: u8 = 110;
         const UNAVAILABLE: u8 = 125;
@@ -277,7 +277,7 @@ impl Failure {
         })
     }
 
-    /// The reason, which has a permanent name.
+    /// Returns the reason, which has a permanent name.
     pub(crate) fn reason(&self) -> Reason {
         match self {
             Self::Workspace(error) => reason::of(&error.kind),
@@ -304,7 +304,7 @@ impl Failure {
         }
     }
 
-    /// Whether a command names no program that could be found.
+    /// Returns true if the program that a command names could not be found.
     pub(crate) fn is_no_program(&self) -> bool {
         let Self::Engine { source } = self.bare() else { return false };
         matches!(
@@ -313,7 +313,7 @@ impl Failure {
         )
     }
 
-    /// The line of the input that it speaks of.
+    /// Returns the line of the input that the failure is about.
     pub(crate) fn excerpt(&self) -> Option<&Snippet> {
         if let Self::Of { kind } = self {
             return kind.excerpt();
@@ -321,13 +321,13 @@ impl Failure {
         if let Self::Input { quote, .. } = self { quote.snippet() } else { None }
     }
 
-    /// Where there is more to read.
+    /// Returns the page with more information.
     pub(crate) fn page(&self) -> Option<String> {
         let explains_itself = matches!(self, Self::Usage { .. } | Self::UnknownReason { .. });
         (!explains_itself).then(|| format!("`actum explain {}`", self.reason().name()))
     }
 
-    /// What else of the change is refused.
+    /// Returns the other refusals of the change.
     pub(crate) fn also(&self) -> &[ErrorKind] {
         if let Self::Workspace(error) = self.bare() {
             &error.also
@@ -338,7 +338,7 @@ impl Failure {
         }
     }
 
-    /// What the reader can do.
+    /// Returns hints for the user.
     pub(crate) fn hints(&self) -> Vec<String> {
         match self {
             Self::Workspace(error) => hint::after(&error.kind),
@@ -423,7 +423,7 @@ impl Failure {
         if let Self::Input { source, .. } = self { source.place } else { None }
     }
 
-    /// Makes the document of the failure.
+    /// Returns the document of the failure.
     pub(crate) fn document(&self) -> actum_api::error::Error {
         actum_api::error::Error {
             status: self.exit().status(),
@@ -472,7 +472,7 @@ impl Failure {
         }
     }
 
-    /// The plan that waits for a person now.
+    /// Returns the plan that waits for an approval now.
     pub(crate) fn queued(&self) -> Option<Queued> {
         let Self::Engine { source } = self.bare() else { return None };
         let actum::Error::Queued { plan, tier, expires, denied, .. } = &**source else {
@@ -484,7 +484,7 @@ impl Failure {
         Some(Queued { plan: *plan, tier: *tier, expires: expires.to_string(), denied_before })
     }
 
-    /// Whether a plan was queued now, and did not wait before.
+    /// Returns true if the plan was queued now, and did not wait before.
     pub(crate) fn is_newly_queued(&self) -> bool {
         let Self::Engine { source } = self.bare() else { return false };
         matches!(&**source, actum::Error::Queued { waited: false, .. })
@@ -498,7 +498,7 @@ impl Failure {
     }
 }
 
-/// FO-4: what was asked for beside what is allowed.
+/// Returns the requested and the allowed budget (FO-4).
 fn budget_use(status: &BudgetStatus) -> BudgetUse {
     let cost = |cost: &actum_core::PathCost| FileCost {
         path: (&cost.path).into(),

@@ -9,7 +9,7 @@ use actum_workspace::path_change::PathChange;
 
 use crate::diff_text::{self, Audience, Section};
 
-/// The differences of files, ordered by path.
+/// Differences of files, ordered by path.
 #[derive(Debug, Clone)]
 pub(crate) struct FileDiffs {
     known: Vec<PathChange>,
@@ -39,7 +39,7 @@ fn file_diff(section: &Section<'_>) -> FileDiff {
     let (mut text, mut added, mut removed) = (Vec::new(), 0, 0);
     section.pieces(|part, piece| {
         text.extend_from_slice(piece);
-        // The mark of a missing newline is no line.
+        // The mark of a missing newline does not count as a line.
         if piece.first() != Some(&b'\\') {
             added += u64::from(part == Part::Added);
             removed += u64::from(part == Part::Removed);

@@ -24,7 +24,7 @@ pub(crate) struct ChangedPath {
 #[derive(Default)]
 struct Row<'a> {
     paths: usize,
-    /// The only path, if there is one.
+    /// Only path, if there is one.
     only: Option<&'a str>,
     added: u64,
     removed: u64,

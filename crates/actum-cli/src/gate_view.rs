@@ -15,7 +15,7 @@ pub(crate) fn views<'g, G: GateView + 'g>(gates: impl IntoIterator<Item = &'g G>
     gates.into_iter().map(GateView::view).collect()
 }
 
-/// Sentence of the first gate that needs approval.
+/// Returns the sentence of the first gate that needs approval.
 pub(crate) fn why_approval(gates: &[GateDecision]) -> Option<String> {
     let asks = |gate: &&GateDecision| gate.verdict == Verdict::NeedsApproval;
     gates.iter().find(asks).map(|gate| gate.ground.to_string())

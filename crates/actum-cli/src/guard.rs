@@ -1,8 +1,8 @@
 //! Guard before standard output and standard error: escapes what a terminal obeys or does not show.
 //!
-//! All text passes it, so no text from outside (a path, a label, a message, the output of a check) moves the
-//! cursor, changes the direction of letters or hides itself, even where a verb did not escape it. A newline
-//! passes, since the guard cannot know whose it is: one-line texts are escaped by their types.
+//! All text passes through it. So no text from outside (a path, a label, a message, the output of a check) moves the
+//! cursor, changes the direction of letters or hides itself. This holds even if a verb did not escape it. A newline
+//! passes, since the guard cannot know its origin: one-line texts are escaped by their types.
 
 use std::io::{self, Write};
 
@@ -10,22 +10,22 @@ use actum_core::path::{Harmless, needs_escape};
 
 use crate::style;
 
-/// Writer that escapes. Each write holds whole characters, as `write!` and JSON serializers give them.
+/// Writer that escapes. Each write holds whole characters, as `write!` and JSON serializers produce them.
 pub(crate) struct Guard<W> {
     out: W,
     escapes: Escapes,
 }
 
-/// How a character is escaped.
+/// Method of escaping a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Escapes {
-    /// As [`Harmless`] does; marks of colours become colours where they are shown.
+    /// Octal, as [`Harmless`] does. Marks of colours become colours if these are shown.
     Octal(Colors),
-    /// As `\uXXXX`, so that a JSON text stays the same value.
+    /// `\uXXXX`, so that a JSON text keeps its value.
     Json,
 }
 
-/// Whether a text has colours.
+/// Colours of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Colors {
     Shown,
@@ -33,12 +33,12 @@ pub(crate) enum Colors {
 }
 
 impl<W: Write> Guard<W> {
-    /// Guard of a text.
+    /// Makes the guard of a text.
     pub(crate) fn text(out: W, colors: Colors) -> Self {
         Self { out, escapes: Escapes::Octal(colors) }
     }
 
-    /// Guard of JSON.
+    /// Makes the guard of JSON.
     pub(crate) fn json(out: W) -> Self {
         Self { out, escapes: Escapes::Json }
     }

@@ -1,4 +1,4 @@
-//! What the reader can do about an error of the engine.
+//! Hints for users about errors of the engine.
 
 mod edit;
 pub(crate) mod input;
@@ -26,7 +26,7 @@ use crate::approval_key::{self, ApprovalState};
 use crate::home::inherited;
 use crate::operators_policy;
 
-/// The same about what is no error of the workspace.
+/// Returns hints about an engine error that is not a workspace error.
 pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
     let hint = match error {
         actum::Error::Workspace(error) => return after(&error.kind),
@@ -164,7 +164,7 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
     vec![hint.to_owned()]
 }
 
-/// What the reader can do about a policy.
+/// Returns hints about a policy.
 fn of_policy(PolicyError { path, problem, .. }: &PolicyError) -> Vec<String> {
     let way =
         if let PolicyProblem::TooOpen { .. } | PolicyProblem::DirectoryTooOpen { .. } = problem {
@@ -177,7 +177,7 @@ fn of_policy(PolicyError { path, problem, .. }: &PolicyError) -> Vec<String> {
     vec![format!("{way}; until then every change is rejected here")]
 }
 
-/// What the reader can do about a command.
+/// Returns hints about a command.
 fn of_command(error: &CommandError) -> Vec<String> {
     let hint = match error {
         CommandError::NotFound { why: NoProgram::NotExecutable, .. } => {
@@ -224,7 +224,7 @@ fn of_command(error: &CommandError) -> Vec<String> {
     vec![hint.to_owned()]
 }
 
-/// Where a program is that the sandbox does not see.
+/// Returns the location of a program that the sandbox does not see.
 fn of_program(name: &str) -> String {
     let ours =
         inherited("PATH").and_then(|path| SandboxPolicy::new("/").in_path(Path::new(name), &path));
@@ -241,7 +241,7 @@ fn of_program(name: &str) -> String {
     }
 }
 
-/// What the reader can do where a gate refuses.
+/// Returns the hint about a refusal of a gate.
 fn of_gate(GateDecision { gate, ground, .. }: &GateDecision) -> String {
     match gate {
         GateName::Credentials => format!(
@@ -276,7 +276,7 @@ fn of_gate(GateDecision { gate, ground, .. }: &GateDecision) -> String {
     }
 }
 
-/// The same about a plan in the queue.
+/// Returns the hint about a plan in the queue.
 fn of_queue(error: &QueueError) -> &'static str {
     match error {
         QueueError::NoPlan { .. } => "`actum queue` lists the pending plans",
@@ -304,7 +304,7 @@ fn of_queue(error: &QueueError) -> &'static str {
     }
 }
 
-/// The same about the catalog of actions.
+/// Returns hints about the catalog of actions.
 fn of_catalog(error: &CatalogError) -> Vec<String> {
     let hint = match error {
         CatalogError::Ledger(error) => return of_ledger(error),
@@ -341,7 +341,7 @@ fn of_catalog(error: &CatalogError) -> Vec<String> {
 const ANOTHER_HOME: &str = "fix what is named; another `ACTUM_HOME` would have a ledger of its own, which does not \
                             know the runs of this one";
 
-/// The same about a ledger.
+/// Returns hints about a ledger.
 pub(crate) fn of_ledger(error: &LedgerError) -> Vec<String> {
     let hint = match error {
         LedgerError::Damaged { .. } | LedgerError::NoLedger { .. } => {
@@ -390,7 +390,7 @@ pub(crate) fn of_ledger(error: &LedgerError) -> Vec<String> {
     vec![hint.to_owned()]
 }
 
-/// What the reader can do. Nothing here turns a check off.
+/// Returns hints about an error of the workspace. No hint turns a check off.
 pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
     let hint = match error {
         ErrorKind::Hunk {
@@ -557,7 +557,7 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
     vec![hint]
 }
 
-/// What the reader can do where there is no run.
+/// Hint about a wrong plan envelope.
 pub(crate) const PLAN_SCHEMA: &str =
     "`actum action schema plan` prints the form of a plan envelope";
 pub(crate) const MAKES_A_RUN: &str = "`actum apply CHANGE` makes one";
@@ -566,7 +566,7 @@ const AMBIGUOUS: &str = "give more lines around it, until there is only one such
 const OTHER_CONTENT: &str =
     "the change was made against other content; read the file and make it again";
 
-/// `EMFILE` and `ENFILE` (errno(3)), for which the standard library has no stable name.
+/// Returns true for `EMFILE` and `ENFILE` (errno(3)), for which the standard library has no stable name.
 fn too_many_open(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(23 | 24))
 }
@@ -575,7 +575,7 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// Command line that resolves a path, for a message.
+/// Returns the command line that resolves a path, for a message.
 pub(crate) fn resolve_command(path: &[u8]) -> String {
     format!("actum resolve {}", ShellWord::operand(path))
 }

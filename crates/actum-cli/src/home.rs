@@ -13,7 +13,7 @@ use actum_record::keyring::{KEYRING_FILE, KEYS_DIRECTORY};
 use actum_record::ledger::TenantId;
 use actum_workspace::is_ledger_home;
 
-/// Names of the state of a workspace and of a repository.
+/// Names of the state directories of a workspace and of a repository.
 pub(crate) const PROJECTS: [&str; 2] = [".actum", ".git"];
 
 /// Configuration directory of the machine's administrator.
@@ -30,21 +30,21 @@ pub(crate) struct Tenant {
 pub(crate) enum HomeUnknown {
     /// Neither the environment nor the system names a home.
     Nowhere,
-    /// The environment names another configuration than the system, and both hold policies.
+    /// The environment and the system name different configurations, and both hold policies.
     Two { known: PathBuf, named: PathBuf },
-    /// The environment names no tenant that there can be.
+    /// The environment names an invalid tenant.
     Tenant { message: String },
 }
 
-/// The directory of ledgers and keys: `ACTUM_HOME`, else where this user's programs keep their data
-/// (XDG Base Directory Specification). It may not be there yet.
+/// Returns the directory of ledgers and keys: `ACTUM_HOME`, else the data directory of this user (XDG Base Directory
+/// Specification). It may not exist yet.
 ///
-/// Resolved once: a link that another process changes meanwhile could lead each look at it elsewhere.
+/// Resolved once: otherwise a link that another process changes meanwhile could lead each access to another directory.
 pub(crate) fn path() -> Result<PathBuf, HomeUnknown> {
     static HOME: OnceLock<Option<PathBuf>> = OnceLock::new();
     let resolve = || {
         let named = place(variable)?;
-        // A relative path, and a link as its last name, are given on, to be refused.
+        // A relative path, and a link as its last name, are returned, and rejected later.
         Some(match (named.parent(), named.file_name()) {
             (Some(parent), Some(name)) if named.is_absolute() => real_path(parent).join(name),
             (Some(_) | None, Some(_) | None) => named,
@@ -53,9 +53,9 @@ pub(crate) fn path() -> Result<PathBuf, HomeUnknown> {
     HOME.get_or_init(resolve).clone().ok_or(HomeUnknown::Nowhere)
 }
 
-/// Where the operator's configuration is: where the system knows it, if a policy is there, else where the environment
-/// names it. Also in an empty environment: who starts us in one gets no other policy with that. Who cannot find it does
-/// not know what the policy says, and does nothing.
+/// Returns the operator's configuration directory: the one that the system knows, if it holds a policy, else the one
+/// that the environment names. So an empty environment does not select another policy. If the directory cannot be
+/// found, the policy is unknown, and the command fails.
 ///
 /// Resolved once, as [`path`]: the directory whose identity is checked is the one whose files are read.
 ///
@@ -73,18 +73,18 @@ pub(crate) fn configuration() -> Result<PathBuf, HomeUnknown> {
     }
 }
 
-/// Whether the operator's configuration is one to which no environment leads: a policy where the system knows it.
+/// Returns true if no environment changes the operator's configuration: the one that the system knows holds a policy.
 pub(crate) fn is_configuration_settled() -> bool {
     configuration().is_ok_and(|it| is_known_configuration(&it) && holds_policy(&it))
 }
 
-/// Where the operator's configuration is, without links.
+/// Location of the operator's configuration, without links.
 enum Configuration {
-    /// There.
+    /// The configuration is at this path.
     At(PathBuf),
     /// Neither the environment nor the system names a home.
     Nowhere,
-    /// The environment names another one than the system, and both hold policies: one of them would be left out.
+    /// The environment and the system name different ones, and both hold policies: one would be ignored.
     Two { known: PathBuf, named: PathBuf },
 }
 
@@ -101,7 +101,7 @@ impl Configuration {
     }
 }
 
-/// Whether a directory holds a policy of an operator, or cannot be searched for one.
+/// Returns true if a directory holds a policy of an operator, or cannot be searched for one.
 fn holds_policy(directory: &Path) -> bool {
     let is_missing =
         |error: io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
@@ -110,19 +110,19 @@ fn holds_policy(directory: &Path) -> bool {
     places.any(|path| !path.symlink_metadata().is_err_and(is_missing))
 }
 
-/// Path of the configuration directory as the environment names it, with its links.
+/// Returns the path of the configuration directory as the environment names it, with its links.
 pub(crate) fn named_configuration() -> Option<PathBuf> {
     base(variable_or_known, "XDG_CONFIG_HOME", ".config")
 }
 
-/// Whether `directory`, a path without links, is the directory of configuration that the system knows for this user
-/// (passwd(5)). The caller chooses the environment, and so the directory that it names.
+/// Returns true if `directory`, a path without links, is the configuration directory that the system knows for this
+/// user (passwd(5)). The caller chooses the environment, and so the directory that it names.
 pub(crate) fn is_known_configuration(directory: &Path) -> bool {
-    // By the path, from which the files are read: what lies at another one can be exchanged before or after a look.
+    // Compared by the path from which the files are read: the content of another path can be exchanged around a check.
     known_configuration_real() == Some(directory)
 }
 
-/// The path of [`known_configuration`] without links.
+/// Returns the path of [`known_configuration`] without links.
 ///
 /// Resolved once, as [`path`].
 fn known_configuration_real() -> Option<&'static Path> {
@@ -130,19 +130,19 @@ fn known_configuration_real() -> Option<&'static Path> {
     REAL.get_or_init(|| known_configuration().map(|it| real_path(&it))).as_deref()
 }
 
-/// Where the system knows this user's configuration.
+/// Returns the configuration directory that the system knows for this user.
 pub(crate) fn known_configuration() -> Option<PathBuf> {
     Some(PathBuf::from(known_home()?).join(".config/actum"))
 }
 
-/// Home of ledgers and keys of this user without a variable of the environment, without links.
+/// Returns the home of ledgers and keys of this user as without environment variables, without links.
 pub(crate) fn known_home_of_ledgers() -> Option<PathBuf> {
     let home = PathBuf::from(known_home()?).join(".local/share");
     Some(real_path(&home).join("actum"))
 }
 
-/// Directories that hold ledgers, keys and policies of the operator: those that are in force, and those that are
-/// without a variable of the environment. They may not be there.
+/// Returns the directories that hold ledgers, keys and policies of the operator: those in use, and those that would be
+/// in use without environment variables. They may not exist.
 pub(crate) fn operators_own() -> Vec<PathBuf> {
     let homes =
         [place(variable), place(known_alone), base(variable, "XDG_DATA_HOME", ".local/share")];
@@ -154,21 +154,21 @@ pub(crate) fn operators_own() -> Vec<PathBuf> {
     all
 }
 
-/// Directories that hold policies of the operator, as in [`operators_own`].
+/// Returns the directories that hold policies of the operator, as in [`operators_own`].
 fn configurations() -> impl Iterator<Item = PathBuf> {
     let named = base(variable_or_known, "XDG_CONFIG_HOME", ".config");
     let known = base(known_alone, "XDG_CONFIG_HOME", ".config");
     [named, known, Some(PathBuf::from(SYSTEM_CONFIGURATION))].into_iter().flatten()
 }
 
-/// Finds the operator's directory that a new home at `path` would be, contain or lie in. `path` has no links above its last
-/// name.
+/// Returns the operator's directory that a new home at `path` would be, contain or lie in. `path` has no links above
+/// its last name.
 pub(crate) fn operators_directory_around(path: &Path) -> Option<PathBuf> {
     let known = known_home_of_ledgers();
     let remembered = match known.as_deref().map(remembered_configuration) {
         None => None,
         Some(Ok(remembered)) => remembered,
-        // What it remembers is not known, so no place is known to be free.
+        // The remembered configuration is unknown, so no place is known to be free.
         Some(Err(_)) => return known,
     };
     let configurations: Vec<PathBuf> =
@@ -180,7 +180,7 @@ pub(crate) fn operators_directory_around(path: &Path) -> Option<PathBuf> {
     at_policy.or(around).cloned().or_else(|| holding(path.parent()?))
 }
 
-/// Reads the place of the configuration that the home of an installation remembers.
+/// Reads the location of the configuration that the home of an installation remembers.
 fn remembered_configuration(home: &Path) -> Result<Option<PathBuf>, HomeError> {
     match LedgerHome::open_existing(home)? {
         Some(home) => home.configuration(),
@@ -188,7 +188,7 @@ fn remembered_configuration(home: &Path) -> Result<Option<PathBuf>, HomeError> {
     }
 }
 
-/// The paths of [`operators_own`] without links, and with links in their last names.
+/// Returns the paths of [`operators_own`] without links, and with links in their last names.
 ///
 /// Resolved once, as [`path`].
 pub(crate) fn operators_own_real() -> &'static [PathBuf] {
@@ -209,20 +209,20 @@ pub(crate) fn operators_own_real() -> &'static [PathBuf] {
     })
 }
 
-/// The nearest directory at or above `path` that holds ledgers, keys or an operator's policy, recognised by its
-/// content. Whoever starts this program chooses the environment, so one that [`operators_own`] does not name is as
-/// private.
+/// Returns the nearest directory at or above `path` that holds ledgers, keys or an operator's policy, recognised by its
+/// content. The caller of this program chooses the environment, so a directory that [`operators_own`] does not name is
+/// as private.
 pub(crate) fn holding(path: &Path) -> Option<PathBuf> {
     path.ancestors().find(|directory| is_operators(directory)).map(Path::to_owned)
 }
 
-/// File that marks the directory that [`holding`] finds.
+/// Returns the file that marks the directory that [`holding`] finds.
 pub(crate) fn mark_around(path: &Path) -> Option<PathBuf> {
     path.ancestors().find_map(marked_by)
 }
 
-/// Directories directly in `directory` that hold ledgers, keys or an operator's policy. `None` if it has more than `max`
-/// entries: which of them are homes is then unknown.
+/// Returns the directories directly in `directory` that hold ledgers, keys or an operator's policy. `None` if it has
+/// more than `max` entries: which of them are homes is then unknown.
 pub(crate) fn held_in(directory: &Path, max: usize) -> io::Result<Option<Vec<PathBuf>>> {
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
@@ -244,13 +244,13 @@ pub(crate) fn held_in(directory: &Path, max: usize) -> io::Result<Option<Vec<Pat
     Ok(Some(held))
 }
 
-/// Whether a directory is a home of ledgers and keys or the directory of an operator's policy, by its content.
+/// Returns true if the content of a directory is that of a home of ledgers and keys, or of an operator's policy.
 pub(crate) fn is_operators(directory: &Path) -> bool {
     marked_by(directory).is_some()
 }
 
-/// File that marks a directory as a home of ledgers and keys ([`is_ledger_home`]) or as the directory of an operator's
-/// policy. A directory in a workspace or a repository may well be called `actum` and hold a policy.
+/// Returns the file that marks a directory as a home of ledgers and keys ([`is_ledger_home`]) or as the directory of an
+/// operator's policy. A directory in a workspace or a repository may well be called `actum` and hold a policy.
 fn marked_by(directory: &Path) -> Option<PathBuf> {
     if is_ledger_home(directory) {
         return Some(directory.join(KEYS_DIRECTORY).join(KEYRING_FILE));
@@ -268,15 +268,15 @@ fn marked_by(directory: &Path) -> Option<PathBuf> {
     policy.filter(|_| !is_in_project())
 }
 
-/// An access policy in a directory of the operator's policy.
+/// Returns the access policy in a directory of the operator's policy.
 fn access_policy(directory: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(directory.join(PolicyFiles::ACCESS)).ok()?;
     let mut paths = entries.flatten().map(|entry| entry.path());
     paths.find(|path| path.extension().is_some_and(|it| it == "cedar") && path.is_file())
 }
 
-/// Directory for what can be found out again, made if it is missing. None where the environment leads among states of
-/// workspaces or repositories, protected paths, ledgers, keys or policies.
+/// Returns the directory for data that can be computed again, made if it is missing. `None` if the environment points
+/// into states of workspaces or repositories, protected paths, ledgers, keys or policies.
 #[expect(clippy::disallowed_methods, reason = "this is the module that knows whose directories")]
 pub(crate) fn cache_directory() -> Option<PathBuf> {
     let ours = real_path(&base(variable, "XDG_CACHE_HOME", ".cache")?);
@@ -291,17 +291,17 @@ pub(crate) fn cache_directory() -> Option<PathBuf> {
 }
 
 impl Tenant {
-    /// Takes the tenant of the command line, if one was typed.
+    /// Makes the tenant of the command line, if one was given.
     pub(crate) fn new(typed: Option<TenantId>) -> Self {
         Self { typed }
     }
 
-    /// Name of the tenant: `--tenant`, else `ACTUM_TENANT`, else `default`.
+    /// Returns the name of the tenant: `--tenant`, else `ACTUM_TENANT`, else `default`.
     ///
-    /// The environment is read only by commands that use a ledger, so a malformed variable fails no other.
+    /// The environment is read only by commands that use a ledger, so a malformed variable fails no other command.
     ///
     /// # Errors
-    /// `Tenant` where `ACTUM_TENANT` is no name of a tenant.
+    /// `Tenant` if `ACTUM_TENANT` is no name of a tenant.
     pub(crate) fn id(&self) -> Result<TenantId, HomeUnknown> {
         if let Some(typed) = &self.typed {
             return Ok(typed.clone());
@@ -316,14 +316,14 @@ impl Tenant {
     }
 }
 
-/// A relative `ACTUM_HOME` is given on, to be refused.
+/// Returns the home of ledgers and keys. A relative `ACTUM_HOME` is returned, and rejected later.
 fn place(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let named = variable("ACTUM_HOME").map(PathBuf::from);
     named.or_else(|| base(variable, "XDG_DATA_HOME", ".local/share"))
 }
 
-/// Our directory in one of this user's: the one that a variable names, else one below `HOME`. Neither
-/// counts where it is relative (XDG Base Directory Specification).
+/// Returns actum's directory in one of this user's: the one that a variable names, else one below `HOME`. A relative
+/// path is ignored in both (XDG Base Directory Specification).
 fn base(
     variable: impl Fn(&str) -> Option<OsString>,
     name: &str,
@@ -334,13 +334,13 @@ fn base(
     Some(directory.join("actum"))
 }
 
-/// The home directory of this user.
+/// Returns the home directory of this user.
 pub(crate) fn user_home() -> Option<PathBuf> {
     variable_or_known("HOME").map(PathBuf::from)
 }
 
-/// The session of this user as the system knows it, for a program that shows something: home, name, run-time directory
-/// and message bus (pam_systemd(8)).
+/// Returns the session of this user as the system knows it, for a program that displays something: home, name, run-time
+/// directory and message bus (pam_systemd(8)).
 pub(crate) fn session() -> Vec<(&'static str, OsString)> {
     let uid = nix::unistd::geteuid();
     let Some(user) = nix::unistd::User::from_uid(uid).ok().flatten() else { return Vec::new() };
@@ -354,26 +354,26 @@ pub(crate) fn session() -> Vec<(&'static str, OsString)> {
     ]
 }
 
-/// The home directory that the system knows this user by, whatever the environment says; without one that of the
-/// environment.
+/// Returns the home directory that the system knows for this user, whatever the environment says; without one, that of
+/// the environment.
 pub(crate) fn known_user_home() -> Option<PathBuf> {
     known_home().or_else(|| variable("HOME")).map(PathBuf::from)
 }
 
-/// Directories that the caller's `PATH` names.
+/// Returns the directories that the caller's `PATH` names.
 pub(crate) fn program_directories() -> impl Iterator<Item = PathBuf> {
     let path = variable("PATH").unwrap_or_default();
     let all: Vec<PathBuf> = std::env::split_paths(&path).filter(|it| it.is_absolute()).collect();
     all.into_iter()
 }
 
-/// A variable of the environment; an empty one counts as none.
+/// Returns a variable of the environment; an empty one counts as unset.
 #[expect(clippy::disallowed_methods, reason = "only the command line reads the environment")]
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// The same, and without `HOME` the directory that the system knows this user by.
+/// Returns a variable of the environment; for `HOME`, else the directory that the system knows for this user.
 fn variable_or_known(name: &str) -> Option<OsString> {
     variable(name).or_else(|| if name == "HOME" { known_home() } else { None })
 }
@@ -392,13 +392,13 @@ fn known_home() -> Option<OsString> {
     KNOWN.get_or_init(look_up).clone()
 }
 
-/// Variable of the environment that is text.
+/// Returns a variable of the environment that is text.
 #[expect(clippy::disallowed_methods, reason = "what comes from outside is asked for by name")]
 pub(crate) fn inherited(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Variable of the environment that names a file.
+/// Returns a variable of the environment that names a file.
 #[expect(clippy::disallowed_methods, reason = "what comes from outside is asked for by name")]
 pub(crate) fn inherited_file(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|file| !file.is_empty()).map(PathBuf::from)

@@ -1,5 +1,4 @@
-//! The description of a change, from a file or standard input: the only place that reads a file
-//! outside a workspace.
+//! Description of a change, from a file or standard input: the only module that reads a file outside a workspace.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -15,19 +14,19 @@ use nix::fcntl::OFlag;
 use crate::failure::Failure;
 use crate::snippet::Quote;
 
-/// A text that describes a change.
+/// Text that describes a change.
 pub(crate) struct Input {
     /// Name of the file for the log, which escapes it. Standard input has none.
     pub(crate) name: Option<String>,
-    /// What it is called in messages.
+    /// Name in messages.
     quoted: String,
     bytes: Vec<u8>,
-    /// Where it was read from; missing of standard input.
+    /// Path of the file; `None` for standard input.
     file: Option<PathBuf>,
 }
 
 impl Input {
-    /// Reads `file`, seen from `start`; `-` is standard input.
+    /// Reads `file`, relative to `start`; `-` is standard input.
     pub(crate) fn read(file: &Path, start: &Path) -> Result<Self, Failure> {
         let (name, quoted, read) = if file == Path::new("-") {
             (None, "standard input".to_owned(), read_limited(io::stdin().lock(), INPUT_BYTES_MAX))
@@ -47,13 +46,13 @@ impl Input {
         }
     }
 
-    /// A text that a client sent.
+    /// Makes an input of a text that a client sent.
     pub(crate) fn from_client(text: String) -> Self {
         let quoted = "the change".to_owned();
         Self { name: None, quoted, bytes: text.into_bytes(), file: None }
     }
 
-    /// The steps it describes.
+    /// Parses the operations that the text describes.
     pub(crate) fn operations(&self, reading: &Reading) -> Result<Vec<Operation>, Failure> {
         parse(&self.bytes, reading).map_err(|source| {
             let quote = Quote::new(self.file.as_deref(), &self.bytes, source.place);
@@ -62,13 +61,13 @@ impl Input {
     }
 }
 
-/// The path of an input that is named as `file`, seen from `start`; standard input has none.
+/// Returns the path of the input `file`, relative to `start`; standard input has none.
 pub(crate) fn path(file: &Path, start: &Path) -> Option<PathBuf> {
     (file != Path::new("-")).then(|| start.join(file))
 }
 
-/// What a file holds that is no change, seen from `start`, and what it is called in messages; `-` is
-/// standard input. Of one that is longer than `max` bytes the first more than that many.
+/// Reads a file that describes no change, relative to `start`, and returns its name in messages; `-` is standard input.
+/// If it is longer than `max` bytes, returns more than `max` of its first bytes.
 pub(crate) fn document(
     file: &Path,
     start: &Path,
@@ -90,8 +89,9 @@ fn read_file(path: &Path, max: usize) -> io::Result<Vec<u8>> {
     read_limited(open(path)?, max)
 }
 
-/// Opens a file named on the command line for reading. It has to be a regular file, since a FIFO may never have a writer,
-/// and opening a device may have an effect; what the caller has open already (`/dev/stdin`, `/dev/fd/3`) may be anything.
+/// Opens a file named on the command line for reading. It has to be a regular file, since a FIFO may never have a
+/// writer, and opening a device may have an effect. A descriptor that the caller has open (`/dev/stdin`, `/dev/fd/3`)
+/// may be any file.
 ///
 /// # Errors
 /// Those of open(2), and that it is not a regular file.
@@ -111,14 +111,14 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     })
 }
 
-/// Whether a path names a descriptor of this process, and nothing below or beside it.
+/// Returns true if a path names a descriptor of this process, and nothing below or beside it.
 fn is_descriptor(path: &Path) -> bool {
     let is_number = |rest: &[u8]| !rest.is_empty() && rest.iter().all(u8::is_ascii_digit);
     let path = path.as_os_str().as_bytes();
     path == b"/dev/stdin" || path.strip_prefix(b"/dev/fd/").is_some_and(is_number)
 }
 
-/// Reads one byte more than is allowed at most, so that too much can be told.
+/// Reads one byte more than the limit at most, so that the caller can detect an excess.
 fn read_limited(from: impl Read, max: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let limit = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);

@@ -1,4 +1,4 @@
-//! The lease that a command is given.
+//! Lease of a command.
 
 use std::path::{Path, PathBuf};
 
@@ -11,12 +11,12 @@ use crate::lease_failure::LeaseFailure;
 use crate::session::Session;
 use crate::{clock, home, input, records};
 
-/// Room for whitespace around a token.
+/// Limit of the whitespace around a token.
 const AROUND_BYTES_MAX: usize = 64;
-/// Variable of the environment that names the file of a lease.
+/// Environment variable that names the file of a lease.
 const VARIABLE: &str = "ACTUM_LEASE";
 
-/// Lease that a command makes its runs under.
+/// Lease under which a command makes its runs.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct LeaseArgument {
     /// Use the lease in FILE, which must allow the request; without this option `ACTUM_LEASE` can name the file
@@ -25,7 +25,7 @@ pub(crate) struct LeaseArgument {
 }
 
 impl LeaseArgument {
-    /// Reads and verifies the lease, if there is one, and asks the ledger for it.
+    /// Reads and verifies the lease, if there is one, and looks it up in the ledger.
     pub(crate) fn present(
         &self,
         session: &Session,
@@ -35,7 +35,7 @@ impl LeaseArgument {
         Ok(token.map(|token| RequestLease::present_in(&token, records)).transpose()?)
     }
 
-    /// Reads the lease, if there is one, and verifies it; gives an unsound one as the inner error.
+    /// Reads the lease, if there is one, and verifies it; returns an invalid one as the inner error.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -49,7 +49,8 @@ impl LeaseArgument {
         Ok(token.and_then(|token| RequestLease::present_in(&token, records)).map(Some))
     }
 
-    /// Reads and verifies the lease, if there is one, where nothing is recorded: the ledger is only read, if it exists.
+    /// Reads and verifies the lease, if there is one, without recording anything: the ledger is only read, if it
+    /// exists.
     pub(crate) fn look(&self, session: &Session) -> Result<Option<RequestLease>, Failure> {
         self.token(session)?.map(|token| look(&token, session)).transpose()
     }
@@ -58,7 +59,7 @@ impl LeaseArgument {
         self.file().map(|file| read(&file, session)).transpose()
     }
 
-    /// File of the lease.
+    /// Returns the file of the lease.
     pub(crate) fn file(&self) -> Option<PathBuf> {
         self.lease.clone().or_else(|| home::inherited_file(VARIABLE))
     }
@@ -70,7 +71,7 @@ pub(crate) fn read(file: &Path, session: &Session) -> Result<Token, Failure> {
     Ok(Token::read(&text).map_err(|source| LeaseFailure::Unreadable { input, source })?)
 }
 
-/// Name and content of the file of a lease.
+/// Returns the name and content of the file of a lease.
 fn text(file: &Path, session: &Session) -> Result<(String, Zeroizing<Vec<u8>>), Failure> {
     let max = TOKEN_TEXT_BYTES_MAX.saturating_add(AROUND_BYTES_MAX);
     let (input, text) = input::document(file, &session.start, max)?;

@@ -11,10 +11,10 @@ use actum_record::lease::{LeaseId, LeaseTermError};
 
 use crate::failure::FailureKind;
 
-/// Why a lease cannot be read, granted, narrowed or found. No message quotes a token.
+/// Failure to read, grant, narrow or find a lease. No message quotes a token.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LeaseFailure {
-    /// The file is not one of a lease.
+    /// The file holds no lease.
     #[error("cannot use {input} as a lease: {source}")]
     Unreadable { input: String, source: LeaseError },
     #[error("the lease cannot be granted: {0}")]

@@ -1,4 +1,4 @@
-//! Why something about the ledger, its keys or its receipts could not be done or does not hold.
+//! Failures of ledgers, keys and receipts: an operation failed, or a proof does not hold.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::own_format;
 use crate::snippet::Quote;
 use actum::reason::Reason;
 
-/// Why something about the ledger could not be done or does not hold.
+/// Failure of an operation on the ledger, or of a proof.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LedgerFailure {
     #[error(
@@ -57,7 +57,7 @@ pub(crate) enum LedgerFailure {
     Replay { run: RunId, source: Box<ReplayProblem> },
 }
 
-/// Reason for which no home is made in a place.
+/// Reason for which no home is made at a path.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HomePlaceRefused {
     #[error("it holds other files, such as `{}`", Quoted(.0.as_os_str().as_bytes()))]
@@ -99,7 +99,7 @@ fn shown(path: &std::path::Path) -> Quoted<'_> {
 const KEYRING_OF_THE_SIGNER: &str = "`actum key export` writes one, where the ledger is";
 
 impl FailureKind for LedgerFailure {
-    /// What is not as it was when it was recorded needs a person.
+    /// Returns the exit code. A record that no longer matches needs the user's attention.
     fn exit(&self) -> Exit {
         match self {
             Self::Replay { source, .. } => match **source {
@@ -187,7 +187,7 @@ impl FailureKind for LedgerFailure {
     }
 }
 
-/// What the reader can do where something is not verified.
+/// Returns the hint about a bundle that is not verified.
 fn after(problem: &BundleProblem) -> Vec<String> {
     if let BundleProblem::Format { found } = problem
         && let Some(hint) = own_format::hint(found)
@@ -215,7 +215,7 @@ fn after(problem: &BundleProblem) -> Vec<String> {
     vec![hint.to_owned()]
 }
 
-/// The reason of that name; those of `actum-gate` are all among ours, as a test holds.
+/// Returns the reason of a name; those of `actum-gate` are all included, as a test checks.
 fn named(name: &str) -> Reason {
     Reason::ALL.iter().copied().find(|reason| reason.name() == name).unwrap_or(Reason::SystemError)
 }

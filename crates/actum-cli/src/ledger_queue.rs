@@ -1,4 +1,4 @@
-//! The queue of plans, as a ledger has it.
+//! Queue of plans of a ledger.
 
 use std::path::Path;
 
@@ -18,14 +18,14 @@ use crate::trusted::Trusted;
 /// Queue, keyring and requests of one ledger.
 pub(crate) struct Queue {
     pub(crate) home: LedgerHome,
-    /// Requests of the plans that wait.
+    /// Requests of the pending plans.
     pub(crate) inputs: HomeInputs,
     pub(crate) view: LedgerView,
     pub(crate) keyring: Keyring,
 }
 
 impl Queue {
-    /// Opens the queue if the ledger exists; makes nothing.
+    /// Opens the queue if the ledger exists; creates nothing.
     pub(crate) fn open(tenant: &Tenant) -> Result<Option<Self>, Failure> {
         let place = home::path()?;
         let Some(home) = LedgerHome::open_existing(&place).map_err(actum::Error::from)? else {
@@ -39,20 +39,20 @@ impl Queue {
         Ok(Some(Self { home, inputs, view, keyring }))
     }
 
-    /// The plans of which something can still come, the oldest first; also those that have expired.
+    /// Returns the plans that can still take effect, the oldest first; also expired ones.
     pub(crate) fn plans(&self) -> Result<Vec<QueuedPlan>, Failure> {
         Ok(QueuedPlan::open(&self.view, &self.keyring).map_err(actum::Error::from)?)
     }
 
-    /// The plan of that id.
+    /// Returns the plan with an id.
     pub(crate) fn plan(&self, plan: RunId) -> Result<Option<QueuedPlan>, Failure> {
         let row = self.view.plan(plan).map_err(actum::Error::from)?;
         let read = row.map(|row| QueuedPlan::read(&self.view, &self.keyring, row));
         Ok(read.transpose().map_err(actum::Error::from)?)
     }
 
-    /// The one plan that is meant: a whole id of any plan there ever was, or the beginning of one that is
-    /// open or, where none is, of a newer one of the workspace here.
+    /// Returns the only plan that `prefix` selects: a whole id of any plan, or the beginning of the id of an open one.
+    /// If no open plan matches, newer plans of this workspace are searched.
     pub(crate) fn find(&self, prefix: &RunPrefix, start: &Path) -> Result<QueuedPlan, Failure> {
         let none = || PlanFailure::None { prefix: prefix.to_string() };
         if let Some(whole) = prefix.whole() {
@@ -73,7 +73,7 @@ impl Queue {
         }
     }
 
-    /// Those of the newest plans of the workspace here that begin so.
+    /// Returns the newest plans of this workspace whose ids begin with `prefix`.
     fn newest(&self, start: &Path, prefix: &RunPrefix) -> Result<Vec<QueuedPlan>, Failure> {
         let root = root::existing(start);
         let workspace = match root::is_made(root) {
@@ -88,5 +88,5 @@ impl Queue {
     }
 }
 
-/// How many plans of a workspace are looked through for one that is over.
+/// Limit of the plans of a workspace that are searched for an ended one.
 const NEWEST_MAX: u64 = 1000;

@@ -1,7 +1,7 @@
 //! Directories that look like a home of ledgers and keys at, in or above a recorded workspace.
 //!
-//! No home is made in a workspace, and no workspace in a home. So a directory there that has a keyring, and that neither
-//! the environment nor the password database names, was marked by another program or user, and must not reject commands.
+//! No home is made in a workspace, and no workspace in a home. So a directory there with a keyring, which neither the
+//! environment nor the password database names, was marked by another program or user. It must not reject commands.
 
 use std::path::{Path, PathBuf};
 
@@ -11,31 +11,31 @@ use actum_workspace::is_ledger_home;
 
 use crate::home;
 
-/// Whether `directory` looks like a home, and lies at, in or above the recorded workspace at `root`.
+/// Returns true if `directory` looks like a home, and lies at, in or above the recorded workspace at `root`.
 pub(crate) fn is_one(directory: &Path, root: &Path) -> bool {
     (directory.starts_with(root) || root.starts_with(directory))
         && RootState::of(root) == RootState::Made
         && is_unnamed_home(directory)
 }
 
-/// Whether `directory` looks like a home, and lies at or in some recorded workspace.
+/// Returns true if `directory` looks like a home, and lies at or in some recorded workspace.
 pub(crate) fn is_in_workspace(directory: &Path) -> bool {
     is_unnamed_home(directory)
         && directory.ancestors().any(|above| RootState::of(above) == RootState::Made)
 }
 
-/// Whether a directory is a home by its content alone.
+/// Returns true if a directory is a home by its content alone.
 fn is_unnamed_home(directory: &Path) -> bool {
     let is_named = |own: &PathBuf| directory.starts_with(own);
     is_ledger_home(directory) && !home::operators_own_real().iter().any(is_named)
 }
 
-/// Parts of a home that hold ledgers, keys and what is trusted.
+/// Returns the parts of a home that hold ledgers, keys and trusted digests.
 pub(crate) fn parts(home: &Path) -> [PathBuf; LedgerHome::DIRECTORIES.len()] {
     LedgerHome::DIRECTORIES.map(|name| home.join(name))
 }
 
-/// Whether a path is or lies in a part of the home around it.
+/// Returns true if a path is or lies in a part of the home around it.
 pub(crate) fn is_in_part(path: &Path, home: &Path) -> bool {
     parts(home).iter().any(|part| path.starts_with(part))
 }

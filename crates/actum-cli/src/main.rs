@@ -1,7 +1,7 @@
-//! The `actum` program: reads the command line, runs one verb, and says how it ended.
+//! The `actum` program: reads the command line, runs one verb, and reports the outcome.
 //!
-//! Standard output is data, standard error is talk. All that is decided is decided by
-//! `actum-workspace`; here it is only asked for and shown.
+//! Standard output is data, standard error is for messages. All decisions are made by `actum-workspace`; this crate
+//! only requests and shows them.
 #![forbid(unsafe_code)]
 
 mod actor;
@@ -85,7 +85,7 @@ use crate::session::Session;
 use crate::verb::command_line::CommandLine;
 
 fn main() -> ExitCode {
-    // Where this program is started as the helper of a sandbox, it is nothing else.
+    // A process that is started as the helper of a sandbox does nothing else.
     actum_sandbox::inside::enter();
     actum_file::sandboxed::enter();
     actum_sql::enter();
@@ -99,23 +99,23 @@ fn main() -> ExitCode {
     }
 }
 
-/// Sets a umask under which the owner can open a ledger or a workspace, and not every user can write what is made.
+/// Sets a umask under which the owner can open a ledger or a workspace, and no other user can write new files.
 fn bound_umask() {
     let umask = umask(Mode::S_IRWXG | Mode::S_IRWXO);
     nix::sys::stat::umask((umask - Mode::S_IRWXU) | Mode::S_IWOTH);
 }
 
-/// Sets the limit of core files to nothing (core(5)): one would hold private keys, and be written into the current
+/// Sets the limit of core files to 0 (core(5)): a core file would hold private keys, and be written into the current
 /// directory past all gates.
 fn leave_no_core() {
     if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_CORE) {
-        // Lowering a limit needs no privilege, and this one is not above what holds already.
+        // Lowering a limit needs no privilege, and this one is not above the current one.
         let _cannot_fail = setrlimit(Resource::RLIMIT_CORE, 0, hard);
     }
 }
 
-/// Raises the soft limit of open files to the hard limit: an undo of many large files holds a handle for each. A sandboxed command
-/// gets the limit of its policy.
+/// Raises the soft limit of open files to the hard limit: an undo of many large files holds a handle for each. A
+/// sandboxed command gets the limit of its policy.
 fn raise_open_files() {
     if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
         // If it cannot be raised, only runs with fewer files are possible.
@@ -135,28 +135,28 @@ fn run(command_line: &CommandLine) -> Exit {
     });
     let exit = ended.unwrap_or_else(|failure| {
         let exit = screen.failure(&failure);
-        // Only this code keeps a client from going on.
+        // Only this code stops a client.
         if command_line.verb.is_hook() { Exit::Usage } else { exit }
     });
-    // What a hook writes is for its client.
+    // The output of a hook is for its client.
     if command_line.verb.is_hook() { exit } else { screen.end(exit) }
 }
 
-/// Help and version are answers; all else is a mistake in the command line.
+/// Prints help and version as results; any other outcome is a usage error.
 fn not_run(error: clap::Error, arguments: &[OsString]) -> Exit {
     let error = harmless(error, arguments);
     if let (true, Some(detail)) = (error.use_stderr(), detail(arguments)) {
         let text = error.to_string();
-        // What follows the first paragraph is how to call the program.
+        // The text after the first paragraph describes the usage.
         let message = text.split("\n\n").next().unwrap_or_default();
         let message = message.strip_prefix("error: ").unwrap_or(message).to_owned();
         return Screen::plain(Form::Json(detail)).failure(&Failure::Usage { message });
     }
-    drop(error.print()); // where nobody reads there is nobody to tell
+    drop(error.print()); // without a reader a report is lost anyway
     if error.use_stderr() { Exit::Usage } else { Exit::Success }
 }
 
-/// The form of JSON that `arguments` ask for, though they cannot be read as a whole.
+/// Returns the form of JSON that `arguments` request, though they are invalid as a whole.
 fn detail(arguments: &[OsString]) -> Option<Detail> {
     arguments.iter().find_map(|argument| match argument.to_str()? {
         "--json=brief" => Some(Detail::Brief),
@@ -165,8 +165,8 @@ fn detail(arguments: &[OsString]) -> Option<Detail> {
     })
 }
 
-/// The same error for arguments that a terminal may show: it repeats some of them as they are. Where
-/// those would be accepted, it was about bytes that are no text, and repeats none.
+/// Returns the error for arguments that a terminal may show, since it repeats some of them unescaped. If the escaped
+/// arguments would be accepted, the error was about bytes that are not text, and repeats none.
 fn harmless(error: clap::Error, arguments: &[OsString]) -> clap::Error {
     let shown = arguments.iter().map(|argument| Harmless(argument.as_bytes()).to_string());
     CommandLine::error(shown).unwrap_or(error)

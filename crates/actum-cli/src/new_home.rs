@@ -1,7 +1,7 @@
 //! Places in which a new home of ledgers and keys may be made.
 //!
-//! The caller chooses `ACTUM_HOME`. Making a home writes files past all gates, and a home closes its directory to commands, so
-//! one is made only in a directory of its own, away from workspaces, repositories and protected files.
+//! The caller chooses `ACTUM_HOME`. Making a home writes files past all gates, and a home closes its directory to
+//! commands. So one is made only in a directory of its own, away from workspaces, repositories and protected files.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -15,8 +15,8 @@ use crate::home::{self, PROJECTS};
 use crate::ledger_failure::{HomePlaceRefused, LedgerFailure};
 use crate::private_place;
 
-/// Opens the home in use, making it where it is missing. One that remembers no place of the configuration remembers the
-/// one in use, as that of its operator: a later command could name another.
+/// Opens the home in use, creating it if missing. A home that remembers no location of the configuration remembers the
+/// one in use as that of its operator: a later command could name another.
 ///
 /// # Errors
 /// `LEDGER_HOME_UNUSABLE`.
@@ -30,7 +30,7 @@ pub(crate) fn open() -> Result<LedgerHome, Failure> {
     Ok(opened)
 }
 
-/// Rejects a place where a new home would be made. A home that exists is not looked at.
+/// Rejects a path at which a new home would be made. An existing home is not checked.
 ///
 /// # Errors
 /// `LEDGER_HOME_UNUSABLE`.
@@ -48,14 +48,14 @@ fn refused(path: &Path) -> Option<HomePlaceRefused> {
     if let Some(home) = private_place::home_at_or_in(path) {
         return Some(HomePlaceRefused::UserHome(home.to_owned()));
     }
-    // Entries of an unreadable directory are a matter of opening it.
+    // An unreadable directory is reported when it is opened.
     if let Ok(Some(other)) = LedgerHome::foreign_entry(path) {
         return Some(HomePlaceRefused::InUse(other));
     }
     if let Some(own) = home::operators_directory_around(path) {
         return Some(HomePlaceRefused::OperatorsOwn(own));
     }
-    // The usual place is right also where the home directory is a repository.
+    // The default path is accepted even if the home directory is a repository.
     if home::known_home_of_ledgers().as_deref() == Some(path) {
         return None;
     }

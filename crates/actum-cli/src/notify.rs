@@ -1,4 +1,4 @@
-//! The operator's command that tells of a plan that waits.
+//! Notification command of the operator, run when a plan is queued.
 
 #![expect(
     clippy::disallowed_methods,
@@ -18,16 +18,16 @@ use crate::failure::Failure;
 use crate::home;
 use crate::output::Screen;
 
-/// Variables that say how texts are shown. Others could change what a program does, and who starts us chooses them:
-/// those of the session are made from what the system knows of the user.
+/// Variables that determine how texts are shown. Others could change the actions of a program, and the caller chooses
+/// them: those of the session are made from the system's data on the user.
 const KEPT: [&str; 3] = ["LANG", "DISPLAY", "WAYLAND_DISPLAY"];
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-/// How long it is waited for: what takes longer goes on by itself.
+/// Number of steps to wait. A command that takes longer continues alone.
 const STEPS: u32 = 200;
 const STEP: Duration = Duration::from_millis(10);
 
-/// Runs the command where a plan was queued now, with the failure that says so as JSON on its standard
-/// input. That it fails is told, and changes nothing: the plan waits.
+/// Runs the command if a plan was queued now, with the failure that reports it as JSON on its standard input. A failure
+/// of the command is reported, and has no other effect: the plan waits.
 pub(crate) fn tell(screen: &Screen, command: &[String], failure: &Failure) {
     if !failure.is_newly_queued() {
         return;
@@ -63,20 +63,20 @@ fn start(program: &str, arguments: &[String], failure: &Failure) -> std::io::Res
     let mut text = serde_json::to_vec(&failure.document())?;
     text.push(b'\n');
     if let Some(mut stdin) = child.stdin.take() {
-        // It need not read it, and nobody waits until it has.
+        // The command need not read it, and this process does not wait until it has.
         let write = move || drop(stdin.write_all(&text));
         drop(thread::Builder::new().spawn(write)?);
     }
     Ok(child)
 }
 
-/// A value that names a screen or a language, and no place or program.
+/// Returns a value that names a screen or a language, and no path or program.
 fn plain(value: OsString) -> Option<OsString> {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b".:_-@".contains(byte);
     value.as_bytes().iter().all(is_plain).then_some(value)
 }
 
-/// How it ended, where that was soon.
+/// Returns the exit status, if the command ended in time.
 fn ended(child: &mut Child) -> std::io::Result<Option<ExitStatus>> {
     for _ in 0..STEPS {
         if let Some(status) = child.try_wait()? {

@@ -10,8 +10,8 @@ use crate::home::Tenant;
 use crate::ledger_queue::Queue;
 use crate::{policy, records};
 
-/// Finds those that a command would meet in the workspace at `root`; makes nothing. `ledger` is the one in use,
-/// where it could be opened.
+/// Finds those that a command would meet in the workspace at `root`; creates nothing. `ledger` is the one in use, if it
+/// could be opened.
 pub(crate) fn find_all(root: &Path, ledger: Option<&Queue>, tenant: &Tenant) -> Vec<Refusal> {
     let own_root = match ledger {
         Some(ledger) => records::own_root_in(root, ledger),
@@ -28,7 +28,7 @@ pub(crate) fn find_all(root: &Path, ledger: Option<&Queue>, tenant: &Tenant) -> 
     found
 }
 
-/// Makes the form of a failure in a list of refusals.
+/// Converts a failure for a list of refusals.
 fn refusal(failure: &Failure) -> Refusal {
     Refusal {
         reason: failure.reason().name().to_owned(),

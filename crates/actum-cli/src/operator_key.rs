@@ -15,7 +15,7 @@ use crate::passphrase::{self, PassphraseFailure};
 use crate::session::Session;
 use crate::{actor, clock, new_home, records};
 
-/// Unlocked key of the operator, and what keeps others from using it.
+/// Unlocked key of the operator, with the guard that keeps others from using it.
 pub(crate) struct OperatorKey {
     signer: SigningKey,
     isolation: Isolation,
@@ -49,13 +49,13 @@ impl OperatorKey {
         Self::unlock(KeyRole::Host, session, question, file)
     }
 
-    /// Signer with the key.
+    /// Returns the signer with the key.
     pub(crate) fn signer(&self) -> &SigningKey {
         &self.signer
     }
 
-    /// Unlocks a key with its passphrase, which proves that the operator is there. A terminal proves nothing: any program
-    /// can open one.
+    /// Unlocks a key with its passphrase, which proves that the operator is present. A terminal proves nothing: any
+    /// program can open one.
     fn unlock(
         role: KeyRole,
         session: &Session,
@@ -66,7 +66,7 @@ impl OperatorKey {
         check_protected(role)?;
         let prompt = format!("{question} Passphrase of the {role} key: ");
         let passphrase = passphrase::read(session, &prompt, file)?;
-        // Typing may take a while, and the key may be another one after that.
+        // Typing takes time, and the key may have been replaced meanwhile.
         let (keys, now) = (keys()?, clock::now());
         let signer = match keys.unlock(role, now, &passphrase) {
             Err(error @ KeyError::WrongPassphrase { .. }) if file.is_some() => {
@@ -80,23 +80,23 @@ impl OperatorKey {
         Ok(Self { signer, isolation })
     }
 
-    /// Name of the key.
+    /// Returns the name of the key.
     pub(crate) fn id(&self) -> KeyId {
         self.signer.key_id()
     }
 
-    /// User of this process, with the lease key.
+    /// Returns the user of this process, with the lease key.
     pub(crate) fn grantor(&self) -> Grantor<'_> {
         Grantor { by: actor::of(None), signer: &self.signer, isolation: self.isolation }
     }
 
-    /// User of this process, with the key.
+    /// Returns the user of this process, with the key.
     pub(crate) fn approver(&self) -> Approver<'_> {
         Approver { by: actor::of(None), signer: &self.signer, isolation: self.isolation }
     }
 }
 
-/// Checks that there is a key of a role, and that a passphrase protects it.
+/// Checks that a key of a role exists, and that a passphrase protects it.
 pub(crate) fn check_protected(role: KeyRole) -> Result<(), Failure> {
     let protection = keys()?.protection(role, clock::now()).map_err(actum::Error::from)?;
     match protection {
@@ -110,13 +110,13 @@ fn keys() -> Result<Keys, Failure> {
     Ok(Keys::open(&home, clock::now()).map_err(actum::Error::from)?)
 }
 
-/// Checks that an alert about a wrong passphrase could be raised. Without that no passphrase is tried.
+/// Checks that an alert about a wrong passphrase could be raised. Otherwise no passphrase is tried.
 pub(crate) fn check_alert_can_be_raised(tenant: &Tenant) -> Result<(), Failure> {
     records::open(tenant).map(drop)
 }
 
-/// Raises an alert about a wrong passphrase from a file or standard input, unless one is waiting. Otherwise each guess of
-/// a program would add an entry to the ledger.
+/// Raises an alert about a wrong passphrase from a file or standard input, unless one is pending. Otherwise each guess
+/// of a program would add an entry to the ledger.
 pub(crate) fn raise_passphrase_alert(
     role: KeyRole,
     question: &str,

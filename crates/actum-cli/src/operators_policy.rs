@@ -8,7 +8,7 @@ use actum_core::path::{Quoted, needs_escape};
 
 use crate::home;
 
-/// The operator's policy, there or not, for messages.
+/// Returns the path of the operator's policy, which may not exist, for messages.
 pub(crate) fn operators() -> String {
     match home::configuration() {
         Ok(directory) => {
@@ -19,7 +19,7 @@ pub(crate) fn operators() -> String {
     }
 }
 
-/// The operator's policy where keys count that let programs do more, for messages.
+/// Returns the path of the operator's policy in which keys that allow more are read, for messages.
 pub(crate) fn widening() -> String {
     match home::known_configuration() {
         Some(directory) => {
@@ -30,8 +30,8 @@ pub(crate) fn widening() -> String {
     }
 }
 
-/// The clause with the setting that lists a root in a policy. TOML has no bytes that are no text, and what would be shown as an escape
-/// could not be copied.
+/// Returns the clause with the setting that lists a root in a policy. TOML cannot hold bytes that are not text, and an
+/// escape that is shown could not be copied.
 pub(crate) fn root_setting(root: &Path) -> String {
     let is_hidden = |c: char| c == '`' || needs_escape(c);
     let shown = root.to_str().filter(|root| !root.contains(is_hidden));

@@ -1,4 +1,4 @@
-//! What goes to standard output and standard error.
+//! Standard output and standard error.
 
 mod brief_line;
 
@@ -21,83 +21,82 @@ use crate::pager::Pager;
 use crate::plan_failure::PlanFailure;
 use crate::{hint, style};
 
-/// Result of a command: a JSON document of `actum-api`, or the same as text.
+/// Result of a command: a JSON document of `actum-api`, or its text.
 pub(crate) trait Document {
     /// Type of the JSON document.
     type Api: actum_api::Document;
-    /// Returns the JSON document. It is asked for with `--json` only.
+    /// Returns the JSON document. It is called with `--json` only.
     fn document(&self) -> impl Borrow<Self::Api>;
-    /// Returns what it has for the brief form: what the document has, and what only the run itself knows.
+    /// Returns the parts of the brief form: those of the document, and those that only the run itself knows.
     fn brief(&self) -> BriefParts {
         actum_api::Document::brief(self.document().borrow())
     }
-    /// The text, which ends with a newline. It may hold colours, which are taken out again where
-    /// nobody sees them.
+    /// Writes the text, which ends with a newline. It may hold colours, which are removed unless a terminal shows them.
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()>;
-    /// What kind of text it is.
+    /// Returns the kind of text.
     fn kind(&self) -> Kind {
         Kind::Short
     }
 }
 
-/// What kind of text a document is.
+/// Kind of text of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A few lines.
     Short,
     /// Many screens.
     Long,
-    /// The same with the content of files in it, which programs get byte for byte.
+    /// Many screens with the content of files, which programs get byte for byte.
     Verbatim,
 }
 
-/// The form of what goes to standard output.
+/// Form of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// For people.
+    /// Human-readable text.
     Text,
-    /// For programs.
+    /// JSON for programs.
     Json(Detail),
 }
 
-/// How much of a document is written as JSON: the whole one, or its brief form.
+/// Amount of a document that is written as JSON: the whole one, or its brief form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Detail {
     Full,
     Brief,
 }
 
-/// Whether a long text is shown page by page at a terminal.
+/// Paging of long texts at a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Paging {
-    /// It is, by the pager of the system.
+    /// Pages with the pager of the system.
     Auto,
-    /// It is not.
+    /// No paging.
     Never,
 }
 
-/// Where results and talk go.
+/// Destinations of results and messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Screen {
     pub(crate) form: Form,
     pub(crate) paging: Paging,
-    /// When to use colours.
+    /// Use of colours.
     pub(crate) color: ColorChoice,
 }
 
 impl Screen {
-    /// Where nothing is known of what the user wants.
+    /// Makes a screen with default settings.
     pub(crate) fn plain(form: Form) -> Self {
         Self { form, paging: Paging::Never, color: ColorChoice::Auto }
     }
 
-    /// For whom diffs are written.
+    /// Returns the audience of diffs.
     pub(crate) fn audience(&self) -> Audience {
         let for_eyes = io::stdout().is_terminal() || self.color == ColorChoice::Always;
         if self.form == Form::Text && for_eyes { Audience::Terminal } else { Audience::Program }
     }
 
-    /// The same for what a person decides on: as text it is escaped wherever it goes.
+    /// Returns the audience of diffs for decisions of a user: as text they are escaped at any destination.
     pub(crate) fn audience_of_decisions(&self) -> Audience {
         match self.form {
             Form::Text => Audience::Terminal,
@@ -105,7 +104,7 @@ impl Screen {
         }
     }
 
-    /// Writes a result to standard output. Who stopped reading has seen enough.
+    /// Writes a result to standard output. A reader that stopped reading is not an error.
     pub(crate) fn show(&self, document: &impl Document) -> Result<(), Failure> {
         if self.form == Form::Json(Detail::Brief) {
             return unless_unread(brief_line::show(document.brief()));
@@ -113,12 +112,12 @@ impl Screen {
         self.show_next(document).map(drop)
     }
 
-    /// Shows on standard error what a person is asked about. Who cannot be shown it is not asked.
+    /// Shows on standard error what a user is asked to decide. Without a reader the question is not asked.
     pub(crate) fn tell_text(&self, document: &impl Document) -> Result<(), Failure> {
         self.tell_lines(|out| document.write_text(out))
     }
 
-    /// Shows on standard error what a user is asked about, where no document has it.
+    /// Shows on standard error what a user is asked to decide, if no document contains it.
     pub(crate) fn tell_lines(
         &self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -141,7 +140,7 @@ impl Screen {
         unless_unread(write(&mut out).and_then(|()| out.flush()))
     }
 
-    /// Writes one result of many; false where nobody reads any more.
+    /// Writes one result of many; returns false if the reader stopped reading.
     pub(crate) fn show_next(&self, document: &impl Document) -> Result<bool, Failure> {
         match self.write(document) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
@@ -149,8 +148,8 @@ impl Screen {
         }
     }
 
-    /// Writes a document that stands for itself, in the same bytes whatever form was asked for. A terminal gets
-    /// the same JSON with what it does not show escaped.
+    /// Writes a standalone document, in the same bytes whatever form was requested. On a terminal, characters of the
+    /// JSON that it does not show are escaped.
     pub(crate) fn hand_over(&self, bytes: &[u8]) -> Result<(), Failure> {
         brief_line::skip();
         let stdout = io::stdout();
@@ -162,8 +161,7 @@ impl Screen {
         unless_unread(written.and_then(|()| out.flush()))
     }
 
-    /// Ends with `exit`, and with `--json=brief` writes the line that the command has not written before: only its exit
-    /// code says how it ended.
+    /// Ends with `exit`. With `--json=brief`, writes the line that is still due: only the exit code has the outcome.
     pub(crate) fn end(&self, exit: Exit) -> Exit {
         if self.form != Form::Json(Detail::Brief) {
             return exit;
@@ -176,12 +174,12 @@ impl Screen {
         }
     }
 
-    /// Says something on standard error.
+    /// Prints a note on standard error.
     pub(crate) fn note(&self, note: impl Display) {
         self.say(style::NOTE, "note", note);
     }
 
-    /// Tells of a failure; gives the code to end with.
+    /// Reports a failure; returns the exit code.
     pub(crate) fn failure(&self, failure: &Failure) -> Exit {
         let in_json = self.form != Form::Text && !matches!(failure, Failure::Unwritten { .. });
         if !in_json || self.write(failure).is_err() {
@@ -190,7 +188,7 @@ impl Screen {
         failure.exit()
     }
 
-    /// The same on standard error alone, behind a document that was written.
+    /// Reports a failure on standard error alone, after a document was written.
     pub(crate) fn tell_failure(&self, failure: &Failure) {
         match failure.queued() {
             None => self.say(style::ERROR, "error", failure.message()),
@@ -199,13 +197,13 @@ impl Screen {
         self.tell_more(failure);
     }
 
-    /// Tells of a failure that comes after other work of the same command.
+    /// Reports a failure that follows other work of the same command.
     pub(crate) fn tell_failure_after_work(&self, failure: &Failure) {
         self.say(style::ERROR, "error", failure.message_after_work());
         self.tell_more(failure);
     }
 
-    /// What helps with a failure.
+    /// Prints help for a failure.
     fn tell_more(&self, failure: &Failure) {
         if let Some(excerpt) = failure.excerpt() {
             self.tell(excerpt);
@@ -225,13 +223,13 @@ impl Screen {
     }
 
     pub(crate) fn advise(&self, hints: &[String]) {
-        // Some have an example of several lines.
+        // Some hints have an example of several lines.
         for hint in hints {
             self.tell(format_args!("{}: {hint}", style::Painted(style::HINT, "hint")));
         }
     }
 
-    /// Whether a stream gets colours: as the command line says, else as its terminal and the environment allow.
+    /// Returns the use of colours on a stream: that of the command line, else that of its terminal and the environment.
     fn colors<S: RawStream>(&self, stream: &S) -> Colors {
         let choice = match self.color {
             ColorChoice::Auto => AutoStream::choice(stream),
@@ -254,7 +252,7 @@ impl Screen {
         }
     }
 
-    /// Text for programs goes out as it is: what looks like a colour in it belongs to it.
+    /// Writes the text. Text for programs is not escaped: a mark of a colour in it is content.
     fn write_text(&self, document: &impl Document) -> io::Result<()> {
         let stdout = io::stdout().lock();
         if document.kind() == Kind::Verbatim && self.audience() == Audience::Program {
@@ -274,14 +272,14 @@ impl Screen {
         pager.show(&text)
     }
 
-    /// Writes one line: whatever a message quotes, no line of it can stand as a message of its own.
+    /// Writes one line. Whatever a message quotes, no line of the quote can look like a message of its own.
     fn say(&self, style: Style, kind: &str, what: impl Display) {
         let what = what.to_string();
         self.tell(format_args!("{}: {}", style::Painted(style, kind), Harmless(what.as_bytes())));
     }
 
-    /// In one piece: what is escaped is written a letter at a time, and standard error keeps nothing back.
-    /// Where it cannot be written to, there is nobody left to tell.
+    /// Writes a line in one piece, since escapes are written a letter at a time, and standard error is not buffered. A
+    /// failure to write is ignored, since there is no other stream to report it on.
     fn tell(&self, line: impl Display) {
         let mut err = io::stderr().lock();
         let mut text = Vec::new();
@@ -291,7 +289,7 @@ impl Screen {
     }
 }
 
-/// Whether it was written. Who stopped reading has seen enough.
+/// Ignores a broken pipe: a reader that stopped reading is not an error.
 fn unless_unread(written: io::Result<()>) -> Result<(), Failure> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -314,7 +312,7 @@ impl Document for Failure {
         Self::document(self)
     }
 
-    /// As text a failure is told on standard error.
+    /// Writes no text, since a failure is reported on standard error.
     fn write_text(&self, _: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }

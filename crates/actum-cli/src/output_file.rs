@@ -1,9 +1,8 @@
-//! Result files: the only place that writes a file named on the command line.
+//! Result files: the only module that writes a file named on the command line.
 //!
-//! A result file takes no part in a run: no gate judges it, and no undo takes it back. So it is new, or replaces an
-//! earlier result where that was asked for; it follows no symbolic link, and is never written where a change would be
-//! denied, by the policy in force where it lies in a workspace, nor among ledgers, keys and the operator's
-//! configuration, nor where other programs act on files by themselves.
+//! A result file is no part of a run: no gate judges it, and no undo removes it. So it is new, or replaces an earlier
+//! result if that was requested. It follows no symbolic link. It is never written where the policy in force would deny
+//! a change, among ledgers, keys and the operator's configuration, or where other programs act on files by themselves.
 
 use std::borrow::Borrow;
 use std::ffi::{OsStr, OsString};
@@ -37,7 +36,7 @@ const PUBLIC: Mode = Mode::from_raw_mode(0o666);
 /// Mode of a file that its owner alone can read.
 const SECRET: Mode = Mode::from_raw_mode(0o600);
 
-/// What happens to a regular file at the path.
+/// Handling of a regular file at the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Existing {
     Refuse,
@@ -51,7 +50,7 @@ impl Existing {
     }
 }
 
-/// Where a result goes, as it is typed.
+/// Target of a result, as given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Target {
     /// Write to FILE, which is new
@@ -63,13 +62,13 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// The file that was named, and what happens to one that is there.
+    /// Returns the named file, and the handling of an existing one.
     pub(crate) fn file(&self) -> Option<(&Path, Existing)> {
         Some((self.output.as_deref()?, Existing::forced(self.force)))
     }
 }
 
-/// A path at which no result file is written.
+/// Path at which no result file is written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OutputRefused {
     #[error("a file is there already")]
@@ -103,7 +102,7 @@ pub(crate) enum OutputRefused {
     NoName,
 }
 
-/// A result file that is not written.
+/// Result file that is not written.
 #[derive(Debug, thiserror::Error)]
 #[error("will not write `{}`: {why}", Quoted(path.as_os_str().as_bytes()))]
 pub(crate) struct OutputFailure {
@@ -139,24 +138,24 @@ impl FailureKind for OutputFailure {
     }
 }
 
-/// A result file that is being written. Without [`OutputFile::finish`] nothing of it remains.
+/// Result file that is being written. Without [`OutputFile::finish`] nothing of it remains.
 #[derive(Debug)]
 pub(crate) struct OutputFile {
     path: PathBuf,
     directory: OwnedFd,
-    /// The name in `directory` that it gets at the end.
+    /// Final name in `directory`.
     name: OsString,
-    /// The name until then and the earlier result, where it replaces one.
+    /// Temporary name and earlier result, if it replaces one.
     replaces: Option<(OsString, WholeResult)>,
     file: File,
     is_finished: bool,
 }
 
 impl OutputFile {
-    /// Writes the file at `path`, which is absolute, with these bytes.
+    /// Writes these bytes to the file at `path`, which is absolute.
     ///
     /// # Errors
-    /// `OUTPUT_REFUSED` where no result file may be written, `RESULT_UNWRITTEN` where the system refuses.
+    /// `OUTPUT_REFUSED` if no result file may be written, `RESULT_UNWRITTEN` if the system refuses.
     pub(crate) fn write(
         path: &Path,
         existing: Existing,
@@ -241,19 +240,19 @@ impl OutputFile {
                 let file = File::from(file);
                 Ok(Self { path, directory, name, replaces, file, is_finished: false })
             }
-            // It appeared meanwhile.
+            // Another process created it meanwhile.
             Err(Errno::EXIST) => Err(refused(&path, OutputRefused::Exists)),
             Err(error) => Err(unwritten(&path, error.into())),
         }
     }
 
-    /// Creates the directories that lead to the file at `path`, as far as they are missing; the same rules hold.
+    /// Creates the missing directories above the file at `path`, under the same rules.
     pub(crate) fn create_directories(path: &Path, tenant: &Tenant) -> Result<(), Failure> {
         Self::check(path, tenant)?;
         walk(&lexical(path), Missing::Create, tenant).map(drop)
     }
 
-    /// Checks that a new directory may be made at `path`, which is absolute, as for a result file; makes nothing.
+    /// Checks that a new directory may be made at `path`, which is absolute, as for a result file; creates nothing.
     pub(crate) fn check(path: &Path, tenant: &Tenant) -> Result<(), Failure> {
         let path = lexical(path);
         check_names(&path, None)?;
@@ -261,13 +260,13 @@ impl OutputFile {
         check_policy(&path, EffectKind::Created, tenant)
     }
 
-    /// Checks that a file whose content is not known yet may be written at `path`, which is absolute; writes nothing.
+    /// Checks that a file with unknown content may be written at `path`, which is absolute; writes nothing.
     pub(crate) fn check_file(path: &Path, tenant: &Tenant) -> Result<(), Failure> {
         check_names(&lexical(path), Some(OutputContent::Streamed))?;
         Self::check(path, tenant)
     }
 
-    /// Ends it, under its name.
+    /// Completes the file, under its final name.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         if let Some((temporary, earlier)) = &self.replaces {
             let new = result(&self.path, &self.directory, temporary)?;
@@ -303,14 +302,14 @@ impl Drop for OutputFile {
     }
 }
 
-/// What happens where a directory on the way is missing.
+/// Handling of a missing parent directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Missing {
     Fail,
     Create,
 }
 
-/// Refuses a path by its names, and that of a file by its content too.
+/// Rejects a path by its names, and that of a file by its content, too.
 fn check_names(path: &Path, content: Option<OutputContent<'_>>) -> Result<(), Failure> {
     let names: Vec<&[u8]> = names(path).map(OsStrExt::as_bytes).collect();
     let why = match content {
@@ -320,7 +319,7 @@ fn check_names(path: &Path, content: Option<OutputContent<'_>>) -> Result<(), Fa
     if let Some(why) = why {
         return Err(refused(path, OutputRefused::Protected(why)));
     }
-    // A directory that is not made yet is known by its name alone.
+    // A directory that does not exist yet is known by its name alone.
     let named = home::operators_own().into_iter().find(|own| path.starts_with(lexical(own)));
     match named.or_else(|| home::holding(path)) {
         Some(own) => Err(refused(path, OutputRefused::OperatorsOwn(own))),
@@ -328,7 +327,7 @@ fn check_names(path: &Path, content: Option<OutputContent<'_>>) -> Result<(), Fa
     }
 }
 
-/// Refuses a path in a place on whose files programs act, unless it lies in a workspace there, which the operator
+/// Rejects a path in a place on whose files programs act, unless it lies in a workspace there that the operator
 /// allowed. `real` is the path by which the place is known.
 fn check_place(path: &Path, real: &Path, tenant: &Tenant) -> Result<(), Failure> {
     for ActedPlace { place, what, holds } in private_place::closed_to_results(real) {
@@ -344,14 +343,14 @@ fn check_place(path: &Path, real: &Path, tenant: &Tenant) -> Result<(), Failure>
     Ok(())
 }
 
-/// The root of the workspace that a path lies in.
+/// Returns the root of the workspace that a path lies in.
 fn workspace(path: &Path) -> Option<&Path> {
     let above = path.ancestors().skip(1).find(|above| above.is_dir())?;
     Some(root::existing(above)).filter(|root| root::is_made(root))
 }
 
-/// Refuses a path in a workspace of another ledger, and one to which the gates would not let a change do the same: of
-/// each workspace around it, also where discovery would stop before, and of each repository around it there.
+/// Rejects a path in a workspace of another ledger, and one for which the gates would reject this change. Checks each
+/// workspace around it, also beyond the limits of discovery, and each repository around it there.
 fn check_policy(path: &Path, effect: EffectKind, tenant: &Tenant) -> Result<(), Failure> {
     let nearest = workspace(path);
     let is_root =
@@ -366,7 +365,7 @@ fn check_policy(path: &Path, effect: EffectKind, tenant: &Tenant) -> Result<(), 
     judged.try_for_each(|root| check_rules(root, path, effect, tenant))
 }
 
-/// Refuses a path to which the rules that hold below `root` would not let a change do the same.
+/// Rejects a path for which the rules below `root` would reject this change.
 fn check_rules(
     root: &Path,
     path: &Path,
@@ -374,7 +373,7 @@ fn check_rules(
     tenant: &Tenant,
 ) -> Result<(), Failure> {
     let below = path.strip_prefix(root).map(|below| RelPath::new(below.as_os_str().as_bytes()));
-    // A path with a name that no change may have was refused by its names.
+    // A path with a name that no change may have was rejected by its names.
     let Ok(Ok(below)) = below else { return Ok(()) };
     let in_force = policy::in_force(root)?;
     let decision = policy::decide_effect(&in_force, below, effect, tenant)?;
@@ -387,7 +386,7 @@ fn check_rules(
     Err(refused(path, OutputRefused::NotAllowed { root: root.to_owned(), ground }))
 }
 
-/// Reads a regular file that is a result of this program as a whole.
+/// Reads a regular file that is a whole result of this program.
 fn result(path: &Path, directory: &OwnedFd, name: &OsStr) -> Result<Option<WholeResult>, Failure> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = rustix::fs::openat(directory, name, flags, Mode::empty());
@@ -399,7 +398,7 @@ fn open_parent(path: &Path, tenant: &Tenant) -> Result<OwnedFd, Failure> {
     walk(path, Missing::Fail, tenant)
 }
 
-/// Opens the directory of `path`, name by name and through no symbolic link.
+/// Opens the directory of `path`, name by name and without following symbolic links.
 fn walk(path: &Path, missing: Missing, tenant: &Tenant) -> Result<OwnedFd, Failure> {
     let failed = |error: Errno| unwritten(path, error.into());
     let stat = |directory: &OwnedFd| rustix::fs::fstat(directory).map_err(failed);
@@ -431,7 +430,7 @@ fn walk(path: &Path, missing: Missing, tenant: &Tenant) -> Result<OwnedFd, Failu
                 });
             }
         };
-        // By whatever path it was reached.
+        // Compared by identity, whatever path led to it.
         let here = identity(&stat(&directory)?);
         if let Some((own, _)) = own.iter().find(|(_, it)| *it == here) {
             return Err(refused(path, OutputRefused::OperatorsOwn(own.clone())));
@@ -453,7 +452,7 @@ fn identified(directories: Vec<PathBuf>) -> Vec<(PathBuf, (u64, u64))> {
     identified.collect()
 }
 
-/// What is at a name in a directory; no link is followed.
+/// Returns the type of an entry in a directory; no link is followed.
 fn found(path: &Path, directory: &OwnedFd, name: &OsStr) -> Result<Option<FileType>, Failure> {
     match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) => Ok(Some(FileType::from_raw_mode(found.st_mode))),
@@ -476,7 +475,7 @@ fn names(path: &Path) -> impl Iterator<Item = &OsStr> {
     })
 }
 
-/// The path without `.` and `..`. No link is followed on the way, so that each `..` means what it says.
+/// Returns the path without `.` and `..`. No link is followed on the way, so each `..` is the parent by name.
 pub(crate) fn lexical(path: &Path) -> PathBuf {
     let mut plain = PathBuf::from("/");
     for component in path.components() {
@@ -500,18 +499,18 @@ fn refused(path: &Path, why: OutputRefused) -> Failure {
     OutputFailure { path: path.to_owned(), why }.into()
 }
 
-/// Failure to write the file at `path`.
+/// Makes the failure to write the file at `path`.
 pub(crate) fn unwritten(path: &Path, source: io::Error) -> Failure {
     Failure::PageUnwritten { path: path.to_owned(), source }
 }
 
-/// A result file that was written.
+/// Result file that was written.
 struct ShownFile {
     document: Written,
     shown_file: String,
 }
 
-/// Writes the result file that `target` names, seen from where the command was started, and says so.
+/// Writes the result file that `target` names, relative to the directory of the command, and reports it.
 pub(crate) fn write(
     session: &Session,
     (file, existing): (&Path, Existing),

@@ -1,4 +1,4 @@
-//! Files that this program wrote: what each says that it is, which verb takes it, and which are results as a whole.
+//! Files that this program wrote: their formats, the verbs that accept them, and those that are whole results.
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
@@ -17,27 +17,27 @@ use actum_task::report::{is_executor_prompt, is_implementation_summary};
 use actum_task::{TaskApproval, TaskEnvelope};
 use serde::Deserialize;
 
-/// How much of a file is read to see whether it is a result that is one document.
+/// Limit of the bytes that are read to recognise a result that is one document.
 const RESULT_BYTES_MAX: usize = BUNDLE_BYTES_MAX;
 /// Beginning of the name of a log, in checkpoints and in keys for them.
 const LOG_NAME: &[u8] = b"actum/";
 /// Beginning of the last line of a manual page, before the digest of the lines above: a comment (man(7)).
 const PAGE_MARK: &str = ".\\\" page of actum, SHA-256 of the lines above: ";
 
-/// The beginning of the first line is enough, so that a whole ledger is known by it too.
+/// Beginning of a first line. It is enough, so that a whole ledger is recognised by it, too.
 #[derive(Deserialize)]
 struct Headed {
     format: String,
 }
 
-/// The format that a document says it has, if it says so; of several lines, the first one.
+/// Returns the format that a document declares, if any; of several lines, that of the first one.
 pub(crate) fn of(bytes: &[u8]) -> Option<String> {
     let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let read = [bytes, first].into_iter().find_map(|text| serde_json::from_slice(text).ok());
     read.map(|Headed { format }| format)
 }
 
-/// Whether a document has a format of this program, or the members of an envelope that holds a receipt.
+/// Returns true if a document has a format of this program, or the members of an envelope that holds a receipt.
 pub(crate) fn is_like_ours(bytes: &[u8]) -> bool {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -58,7 +58,7 @@ pub(crate) fn is_like_ours(bytes: &[u8]) -> bool {
     }
 }
 
-/// What a file of this format is, and what takes it.
+/// Returns the kind of a file of this format, and the command that accepts it.
 pub(crate) fn hint(format: &str) -> Option<&'static str> {
     let (name, _version) = format.rsplit_once('/')?;
     Some(match name {
@@ -77,7 +77,7 @@ pub(crate) fn hint(format: &str) -> Option<&'static str> {
     })
 }
 
-/// Result of this program that a file is as a whole.
+/// Whole file that is a result of this program.
 #[derive(Debug, PartialEq)]
 pub(crate) enum WholeResult {
     Export(WholeExport),
@@ -94,7 +94,7 @@ pub(crate) enum WholeResult {
 }
 
 impl WholeResult {
-    /// Reads all of a file; `None` where it is no result. A file with anything more in it is the user's.
+    /// Reads all of a file; `None` if it is no result. A file with additional content is the user's.
     pub(crate) fn read(file: &mut (impl Read + Seek)) -> io::Result<Option<Self>> {
         if let Some(export) = export::whole(&mut BufReader::new(&mut *file))? {
             return Ok(Some(Self::Export(export)));
@@ -106,8 +106,8 @@ impl WholeResult {
         Ok(if bytes.len() <= RESULT_BYTES_MAX { document(&bytes) } else { None })
     }
 
-    /// Whether nothing is lost that proves something where this replaces an older result: what is exported of a ledger,
-    /// its keys and its runs may be the only evidence that another was put in its place.
+    /// Returns true if this can replace an older result without losing evidence. An export of a ledger, its keys and
+    /// its runs may be the only evidence that another ledger was put in its place.
     pub(crate) fn continues(&self, older: &Self) -> bool {
         match (self, older) {
             (Self::Export(new), Self::Export(old)) => {
@@ -134,13 +134,13 @@ impl WholeResult {
     }
 }
 
-/// Appends to a manual page the line by which [`WholeResult::read`] knows all of it.
+/// Appends to a manual page the line by which [`WholeResult::read`] recognises the whole page.
 pub(crate) fn mark_page(page: &mut Vec<u8>) {
     let mark = format!("{PAGE_MARK}{}\n", Digest::of(page));
     page.extend_from_slice(mark.as_bytes());
 }
 
-/// Result that is one document, and nothing else. What is written in one way only must be written so.
+/// Parses a result that is one document, and nothing else. A format with one canonical form must be written in it.
 fn document(bytes: &[u8]) -> Option<WholeResult> {
     let Some(line) = bytes.strip_suffix(b"\n") else {
         // The approval of a task has no line end.
@@ -189,13 +189,13 @@ fn is_page(line: &[u8]) -> bool {
     mark == format!("{PAGE_MARK}{}", Digest::of(page)).as_bytes()
 }
 
-/// Result in an envelope, which is all of these bytes.
+/// Parses a result in an envelope, which is all of these bytes.
 fn signed_result(bytes: &[u8]) -> Option<WholeResult> {
     let envelope = Envelope::read(bytes).ok()?;
     result_in(&envelope).filter(|_| is_written(envelope.to_vec(), bytes))
 }
 
-/// Receipt or approval of a task that an envelope holds.
+/// Returns the receipt or approval of a task that an envelope holds.
 fn result_in(envelope: &Envelope) -> Option<WholeResult> {
     #[derive(Deserialize)]
     struct Stated {

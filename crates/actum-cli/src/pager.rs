@@ -1,17 +1,17 @@
-//! The pager: `less` of the system, in its restricted mode.
+//! Pager: `less` of the system, in its restricted mode.
 //!
-//! It runs outside of every sandbox, so neither the environment nor the caller names it, configures it, or gives it
+//! It runs outside every sandbox. So neither the environment nor the caller names it, configures it, or gives it
 //! another program to start.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Where systems install `less`.
+/// Paths at which systems install `less`.
 const PROGRAMS: [&str; 2] = ["/usr/bin/less", "/bin/less"];
-/// Options that git gives it, too: quit if it all fits on one screen, colours, no clearing; `--` ends them.
+/// Options that git uses, too: quit if the text fits on one screen, colours, no clearing; `--` ends them.
 const OPTIONS: [&str; 2] = ["-FRX", "--"];
-/// Variables of the caller that it gets: how to show text, and nothing that names a file or a program.
+/// Variables of the caller that it gets: display settings, and nothing that names a file or a program.
 const KEPT: [&str; 9] = [
     "TERM",
     "COLORTERM",
@@ -23,8 +23,8 @@ const KEPT: [&str; 9] = [
     "COLUMNS",
     "LINES",
 ];
-/// Variables that it gets besides. `LESSSECURE` turns off shell commands, editors, log files and other files
-/// (less(1)); the null device stands for the key bindings of the caller's home directory.
+/// Variables that it gets in addition. `LESSSECURE` turns off shell commands, editors, log files and other files
+/// (less(1)); the null device replaces the key bindings of the caller's home directory.
 const SET: [(&str, &str); 6] = [
     ("LESSSECURE", "1"),
     ("LESSHISTFILE", "-"),
@@ -34,11 +34,11 @@ const SET: [(&str, &str); 6] = [
     ("LESSKEYIN_SYSTEM", "/dev/null"),
 ];
 
-/// A pager that waits for text.
+/// Pager that waits for text.
 pub(crate) struct Pager(Child);
 
 impl Pager {
-    /// Starts the pager. `None` where standard output is no terminal, and where the system has no `less`.
+    /// Starts the pager. `None` if standard output is no terminal, or if the system has no `less`.
     pub(crate) fn start() -> Option<Self> {
         if !io::stdout().is_terminal() {
             return None;
@@ -47,7 +47,7 @@ impl Pager {
         command(program).stdin(Stdio::piped()).spawn().ok().map(Self)
     }
 
-    /// Passes the text to the pager, and waits until the user quits it. A user who quits early has seen enough.
+    /// Passes the text to the pager, and waits until the user quits it. A user who quits early is not an error.
     pub(crate) fn show(mut self, text: &[u8]) -> io::Result<()> {
         let written = match self.0.stdin.take() {
             Some(mut pipe) => pipe.write_all(text),

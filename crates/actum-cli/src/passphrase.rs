@@ -1,4 +1,4 @@
-//! Passphrases, from a terminal, a file or standard input: the only place that reads one.
+//! Passphrases, from a terminal, a file or standard input: the only module that reads one.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -20,10 +20,10 @@ use actum::reason::Reason;
 
 /// Permission bits of the group and of all others.
 const OTHERS: u32 = 0o077;
-/// What a terminal library puts in the place of bytes that are no text.
+/// Replacement of a terminal library for bytes that are not text.
 const NO_TEXT: char = '\u{fffd}';
 
-/// Why there is no passphrase.
+/// Reason for a missing passphrase.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PassphraseFailure {
     #[error("a passphrase is needed, and there is no terminal to ask for it")]
@@ -50,8 +50,8 @@ pub(crate) enum PassphraseFailure {
     KeyWithoutPassphrase { role: KeyRole },
 }
 
-/// A passphrase: what `file` holds, seen from where the command was started and without the line break
-/// at its end (`-` is standard input), or what is typed at the terminal, which does not show it.
+/// Reads a passphrase from `file`, relative to the directory of the command and without the line break at its end (`-`
+/// is standard input). Without a file, it is typed at the terminal, without echo.
 pub(crate) fn read(
     session: &Session,
     prompt: &str,
@@ -67,7 +67,7 @@ pub(crate) fn read(
     }
 }
 
-/// The passphrase of a new key, for which a terminal asks twice.
+/// Reads the passphrase of a new key, for which a terminal asks twice.
 pub(crate) fn read_new(session: &Session, file: Option<&Path>) -> Result<Passphrase, Failure> {
     let passphrase = read(session, "New passphrase: ", file)?;
     if file.is_none_or(is_terminal) && !ask("The same again: ")?.is(&passphrase) {
@@ -76,12 +76,12 @@ pub(crate) fn read_new(session: &Session, file: Option<&Path>) -> Result<Passphr
     Ok(passphrase)
 }
 
-/// Whether there is a terminal to ask at.
+/// Returns true if there is a terminal to ask at.
 pub(crate) fn can_ask() -> bool {
     io::stdin().is_terminal()
 }
 
-/// A terminal that is named as standard input would show what is typed.
+/// Returns true for a terminal that is named as standard input, which would echo the input.
 fn is_terminal(file: &Path) -> bool {
     file == Path::new("-") && can_ask()
 }
@@ -91,7 +91,7 @@ fn ask(prompt: &str) -> Result<Passphrase, Failure> {
         return Err(PassphraseFailure::NoTerminal.into());
     }
     let typed = {
-        // Whoever is ended meanwhile would leave a terminal that does not show what is typed.
+        // A process that is ended meanwhile would leave a terminal without echo.
         let kept = signals::keep_terminal();
         kept.and_then(|_kept| rpassword::prompt_password(prompt).map(Zeroizing::new))
     };
@@ -118,10 +118,10 @@ fn read_file(start: &Path, file: &Path) -> Result<Passphrase, Failure> {
     }
 }
 
-/// What can be read, without the line break at its end. Of more than a passphrase may have only so much
-/// that this can be told.
+/// Reads the input without the line break at its end. If it is longer than a passphrase may be, reads only enough to
+/// detect that.
 fn line(mut from: impl Read) -> io::Result<Zeroizing<Vec<u8>>> {
-    // Never moved, so that no copy stays behind.
+    // Never moved, so that no copy remains.
     let mut bytes = Zeroizing::new(vec![0; PASSPHRASE_BYTES_MAX + "\r\n?".len()]);
     let mut filled = 0;
     while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {

@@ -1,4 +1,4 @@
-//! Why a plan in the queue cannot be shown or answered.
+//! Failures to show or answer a plan in the queue.
 
 use actum_core::RunId;
 
@@ -6,7 +6,7 @@ use actum::reason::Reason;
 
 use crate::failure::FailureKind;
 
-/// The same, as far as the engine has no say in it.
+/// Failure to show or answer a plan that is found before the engine is asked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PlanFailure {
     #[error("no plan in the queue has an id that begins with `{prefix}`")]

@@ -1,4 +1,4 @@
-//! Plans in the queue: found by what was typed, with the workspace that they are for.
+//! Plans in the queue: lookup by a typed id, with the workspace of the plan.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::root;
 use crate::run_prefix::RunPrefix;
 use crate::session::Session;
 
-/// The one plan that is meant, where there may be no ledger yet.
+/// Finds the selected plan; the ledger may not exist yet.
 pub(crate) fn find(prefix: &RunPrefix, session: &Session) -> Result<(Queue, QueuedPlan), Failure> {
     let none = || PlanFailure::None { prefix: prefix.to_string() };
     let queue = Queue::open(&session.tenant)?.ok_or_else(none)?;
@@ -23,7 +23,7 @@ pub(crate) fn find(prefix: &RunPrefix, session: &Session) -> Result<(Queue, Queu
     Ok((queue, plan))
 }
 
-/// A plan that is known, as it is now.
+/// Returns the current state of a known plan.
 pub(crate) fn answered(id: RunId, tenant: &Tenant) -> Result<(Queue, QueuedPlan), Failure> {
     let none = || PlanFailure::None { prefix: id.to_string() };
     let queue = Queue::open(tenant)?.ok_or_else(none)?;
@@ -31,7 +31,7 @@ pub(crate) fn answered(id: RunId, tenant: &Tenant) -> Result<(Queue, QueuedPlan)
     Ok((queue, plan))
 }
 
-/// Where the workspace of a plan is: here, or where it was.
+/// Returns the root of the workspace of a plan: this workspace, or its recorded path.
 pub(crate) fn root_of(plan: &QueuedPlan, session: &Session) -> Result<PathBuf, Failure> {
     let told = &plan.queued.plan.root;
     let here = root::existing(&session.start).to_owned();
@@ -41,14 +41,14 @@ pub(crate) fn root_of(plan: &QueuedPlan, session: &Session) -> Result<PathBuf, F
         .ok_or_else(|| PlanFailure::Elsewhere { plan: plan.id(), root: told.clone() }.into())
 }
 
-/// Whether a workspace is at `root`. What cannot be looked at is somewhere else.
+/// Returns true if a workspace is at `root`. An unreadable one is treated as another workspace.
 fn is_at(root: &Path, workspace: WorkspaceId) -> bool {
     let id = root::is_made(root).then(|| View::open(root)?.workspace_id());
     id.is_some_and(|id| id.is_ok_and(|id| id == Some(workspace)))
 }
 
-/// The command that alone carries out this plan: that of a task writes the reports, and that of an agent's step the chain of
-/// its goal. `None` where an approval carries it out.
+/// Returns the only command that carries out this plan: that of a task writes the reports, and that of an agent's step
+/// the chain of its goal. `None` if an approval carries it out.
 pub(crate) fn own_command(plan: &JudgedPlan) -> Option<&'static str> {
     if plan.request.as_ref().is_some_and(RequestKey::is_of_step) {
         return Some("actum agent dispatch");

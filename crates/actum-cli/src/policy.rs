@@ -1,4 +1,4 @@
-//! The policy that is in force, and where it is from.
+//! Policy in force, and its origin.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,13 @@ use crate::failure::Failure;
 use crate::home::Tenant;
 use crate::{actor, clock, home, operators_policy};
 
-/// Policy of the machine's administrator, which always tightens. No variable and no option leads elsewhere.
+/// Returns the policy of the machine's administrator, which always tightens. No variable and no option changes its
+/// path.
 pub(crate) fn system() -> PathBuf {
     Path::new(home::SYSTEM_CONFIGURATION).join(PolicyFiles::IN_WORKSPACE)
 }
 
-/// Where policies are.
+/// Returns the paths of policies.
 pub(crate) fn files() -> Result<PolicyFiles, Failure> {
     let operator = Some(home::configuration()?.join("actum.toml"));
     let (cedar, clock) = (Cedar::default(), clock::clock());
@@ -28,12 +29,12 @@ pub(crate) fn files() -> Result<PolicyFiles, Failure> {
     Ok(PolicyFiles { system, operator, named, home, cedar, clock, is_known_place })
 }
 
-/// What is in force in the workspace at `root`.
+/// Returns the policy in force in the workspace at `root`.
 pub(crate) fn in_force(root: &Path) -> Result<PolicyInForce, Failure> {
     Ok(files()?.read(root)?)
 }
 
-/// A sentence on what the operator's policy says in vain, if there is such a thing.
+/// Returns a sentence on the rules of the operator's policy that have no effect, if there are any.
 pub(crate) fn set_aside(in_force: &PolicyInForce) -> Option<String> {
     let keys = &in_force.set_aside;
     if keys.is_empty() {
@@ -50,7 +51,7 @@ pub(crate) fn set_aside(in_force: &PolicyInForce) -> Option<String> {
     Some(format!("`{keys}` in {operators} only tightens: the environment leads there, and {place}"))
 }
 
-/// Who asks for a change that the gates are only asked about, and where; the change is not in it.
+/// Returns the requester and the place of a change that the gates only judge; the change is not included.
 pub(crate) fn asked(
     in_force: &PolicyInForce,
     agent: Option<String>,
@@ -89,7 +90,7 @@ pub(crate) fn decide_effect(
     Ok(decide(&Bundle::new(digest, case), &in_force.policy, &in_force.cedar))
 }
 
-/// The policy of the workspace at `root`, there or not.
+/// Returns the policy of the workspace at `root`, which may not exist.
 pub(crate) fn in_workspace(root: &Path) -> PathBuf {
     root.join(PolicyFiles::IN_WORKSPACE)
 }

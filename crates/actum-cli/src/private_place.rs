@@ -1,4 +1,4 @@
-//! Places of credentials and of the system: which no command starts in, and whose files no message quotes.
+//! Directories of credentials and of the system: no command starts in them, and no message quotes their files.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -11,7 +11,7 @@ use actum_gate::credential::{home_places, is_usual_place};
 
 use crate::home;
 
-/// Directories of the system, and what they hold that no command gets by starting there.
+/// Directories of the system, and content that no command gets by starting there.
 const SYSTEM: [(&str, &str); 11] = [
     ("/boot", "what starts the machine"),
     ("/dev", "devices"),
@@ -25,12 +25,12 @@ const SYSTEM: [(&str, &str); 11] = [
     ("/var/run", "sockets of services"),
     ("/var/spool", "mail and scheduled jobs"),
 ];
-/// Directories in those of the system whose subdirectories are the users'.
+/// Directories within those of the system whose subdirectories belong to users.
 const USERS: [&str; 2] = ["/dev/shm", "/run/media"];
 
-/// Where a user's manual pages are (man(1)), below the home directory.
+/// Path of a user's manual pages (man(1)), below the home directory.
 const MANUAL: &str = ".local/share/man";
-/// Directories of programs that are run by their names, in every installation (file-hierarchy(7)).
+/// Directories of programs that are run by name, in every installation (file-hierarchy(7)).
 const PROGRAMS: [&str; 10] = [
     "/bin",
     "/sbin",
@@ -58,14 +58,14 @@ const LIBRARIES: [&str; 11] = [
     "/usr/local/share",
 ];
 
-/// Names of directories in a home directory whose programs are usually run by their names. The caller chooses `PATH`, so
-/// it names none of them for certain; in a repository they hold scripts of the project.
+/// Names of directories in a home directory whose programs are usually run by name. The caller chooses `PATH`, so it is
+/// no reliable list of them; in a repository they hold scripts of the project.
 const PROGRAM_NAMES: [&str; 3] = ["bin", "sbin", "shims"];
-/// The directory in which Node.js finds modules for all programs around it.
+/// Directory in which Node.js finds modules for all programs around it.
 const NODE_MODULES: &str = "node_modules";
 
-/// Places of credentials in this user's home directory that exist, without links: in the home directory that the
-/// system knows, and in the one that the environment names.
+/// Returns the directories of credentials in this user's home directory that exist, without links. Searches the home
+/// directory that the system knows, and the one that the environment names.
 pub(crate) fn credentials() -> Vec<PathBuf> {
     let places = homes().iter().flat_map(|home| home_places().map(|name| home.join(name)));
     let mut places: Vec<PathBuf> = places.filter_map(real).collect();
@@ -74,14 +74,15 @@ pub(crate) fn credentials() -> Vec<PathBuf> {
     places
 }
 
-/// Places that no change leads into, from whichever root, as paths without links above their last name: those of
-/// credentials, and the directories of ledgers, keys and policies that the environment or the system names.
+/// Returns the directories that no change may enter, from any root, as paths without links above their last name. These
+/// are those of credentials, and those of ledgers, keys and policies that the environment or the system names.
 pub(crate) fn closed_to_changes() -> Vec<PathBuf> {
     let credentials = homes().iter().flat_map(|home| credentials_of(home));
     credentials.chain(home::operators_own_real().iter().cloned()).collect()
 }
 
-/// Home directories of this user without links: the one that the system knows, and the one that the environment names.
+/// Returns the home directories of this user without links: the one that the system knows, and the one that the
+/// environment names.
 ///
 /// Resolved once, as [`home::path`].
 fn homes() -> &'static [PathBuf] {
@@ -93,37 +94,39 @@ fn homes() -> &'static [PathBuf] {
     })
 }
 
-/// Home directory of this user that is `directory`, a path without links, or lies in it.
+/// Returns the home directory of this user that is `directory`, a path without links, or lies in it.
 pub(crate) fn home_at_or_in(directory: &Path) -> Option<&'static Path> {
     homes().iter().map(PathBuf::as_path).find(|home| home.starts_with(directory))
 }
 
-/// Places of credentials in a home directory. `.config` does not count: people keep it as a repository.
+/// Returns the directories of credentials in a home directory. `.config` does not count: some users keep it as a
+/// repository.
 fn credentials_of(home: &Path) -> impl Iterator<Item = PathBuf> + use<'_> {
     home_places().filter(|name| *name != ".config").map(|name| home.join(name))
 }
 
-/// The path without links of something that exists.
+/// Returns the path without links of an existing file.
 pub(crate) fn real(path: PathBuf) -> Option<PathBuf> {
-    // Most places do not exist, which costs one call to find out and one for each directory to resolve.
+    // Most directories do not exist: a check costs one call, and resolving a path one call for each directory.
     path.symlink_metadata().ok()?;
     path.canonicalize().ok()
 }
 
-/// The place of credentials that a directory without links lies in.
+/// Returns the directory of credentials that a directory without links lies in.
 pub(crate) fn holding(directory: &Path) -> Option<PathBuf> {
     let mut places = homes().iter().flat_map(|home| credentials_of(home));
     places.find(|place| directory.starts_with(place))
 }
 
-/// Why programs act by themselves on what lies in a directory without links, where they do: it is or holds a place of
-/// the system or the home directory, or is in a directory of programs or a hidden directory of the home directory.
+/// Returns the reason for which programs act by themselves on the content of a directory without links, if they do. It
+/// is or holds a directory of the system or the home directory, or it is in a directory of programs or in a hidden
+/// directory of the home directory.
 pub(crate) fn acted_on(directory: &Path) -> Option<&'static str> {
     if system(directory).is_some() {
         return Some("it is or holds a directory of the system");
     }
     let is_repository = || directory.ancestors().any(|above| above.join(".git").exists());
-    // A repository may hold a directory of the caller's `PATH`: with the scripts of the project.
+    // A repository may hold a directory of the caller's `PATH`, with the scripts of the project.
     let on_path = |place: PathBuf| {
         directory.starts_with(&place) || place.starts_with(directory) && !is_repository()
     };
@@ -166,16 +169,16 @@ pub(crate) struct ActedPlace {
     pub(crate) holds: Holds,
 }
 
-/// Whether a workspace may be in a place, where the operator lists it.
+/// Content of a place: a workspace that the operator lists may only be in one without credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holds {
     Credentials,
     Other,
 }
 
-/// The places in which no result file is written at `path`, a path without links: those of credentials, of programs, of
-/// the system, and hidden files and directories of a home directory. Manual pages are read by no other program. All of
-/// them count, since the caller names some (`PATH`).
+/// Returns the places that forbid a result file at `path`, a path without links: those of credentials, of programs, of
+/// the system, and hidden files and directories of a home directory. Manual pages are allowed, since no other program
+/// reads them. All places count, since the caller names some (`PATH`).
 pub(crate) fn closed_to_results(path: &Path) -> Vec<ActedPlace> {
     let acted = |place: &Path, what| {
         let (place, holds) = (place.to_owned(), Holds::Other);
@@ -209,8 +212,8 @@ pub(crate) fn closed_to_results(path: &Path) -> Vec<ActedPlace> {
     places
 }
 
-/// Directories of the home directory, and of the system, whose files [`closed_to_results`] is about, as far as they
-/// exist: a path can reach one by another name (mount(8)).
+/// Returns the existing directories of the home directory, and of the system, that [`closed_to_results`] covers: a path
+/// can reach one by another name (mount(8)).
 pub(crate) fn roots_of_places() -> Vec<PathBuf> {
     let system = SYSTEM.iter().map(|(place, _)| PathBuf::from(place));
     let programs = PROGRAMS.into_iter().map(PathBuf::from).chain(home::program_directories());
@@ -222,7 +225,7 @@ fn is_in_or_holds(directory: &Path, place: &Path) -> bool {
     directory.starts_with(place) || place.starts_with(directory)
 }
 
-/// The directory of the system that `path` lies in or holds, and what is there.
+/// Returns the directory of the system that `path` lies in or holds, and its content.
 pub(crate) fn system(path: &Path) -> Option<(&'static Path, &'static str)> {
     let is_users = USERS.iter().any(|users| path != Path::new(users) && path.starts_with(users));
     let places = SYSTEM.iter().map(|(place, what)| (Path::new(*place), *what));
@@ -230,8 +233,8 @@ pub(crate) fn system(path: &Path) -> Option<(&'static Path, &'static str)> {
     places.find(|(place, _)| path.starts_with(place) || place.starts_with(path))
 }
 
-/// Whether a file at `path` is likely to hold credentials, or content of the system or the operator. The names
-/// count as typed and without links, below any directory: an environment with another home changes nothing.
+/// Returns true if a file at `path` is likely to hold credentials, or content of the system or the operator. The names
+/// are checked as typed and without links, below any directory: an environment with another home changes nothing.
 pub(crate) fn is_private(path: &Path) -> bool {
     let real = path.canonicalize().ok();
     if let Some(real) = &real {
@@ -268,7 +271,8 @@ mod tests {
         }
     }
 
-    /// AEC-8, D-5, issue 22 (claims): no workspace is made in a directory of the system, of its programs or its libraries.
+    /// AEC-8, D-5, issue 22 (claims): no workspace is made in a directory of the system, of its programs or its
+    /// libraries.
     #[test]
     fn programs_act_on_directories_of_the_system() {
         for path in [

@@ -1,4 +1,4 @@
-//! Progress of work that takes longer than a second, on standard error where that is a terminal.
+//! Progress of work that takes longer than a second, on standard error if that is a terminal.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -16,19 +16,19 @@ pub(crate) struct Progress {
     is_seen: bool,
 }
 
-/// Until then nothing is told, in microseconds.
+/// Time before the first output, in microseconds.
 const QUIET_MICROS: i64 = 1_000_000;
-/// And not more often than that.
+/// Minimum time between outputs, in microseconds.
 const EVERY_MICROS: i64 = 100_000;
 
 impl Progress {
-    /// Work on so many of something begins.
+    /// Starts the progress of work on items, which `noun` names.
     pub(crate) fn new(noun: &'static str) -> Self {
         let began = clock::now().micros();
         Self { noun, began, told: began, shown: false, is_seen: io::stderr().is_terminal() }
     }
 
-    /// So many are done.
+    /// Shows the number of finished items.
     pub(crate) fn tell(&mut self, done: u64) {
         if !self.is_seen {
             return;
@@ -40,12 +40,12 @@ impl Progress {
             self.told = now;
             self.shown = true;
             let mut err = io::stderr().lock();
-            // Where it cannot be told nobody misses it.
+            // A failure to print is ignored.
             drop(write!(err, "\r{done} {}", self.noun).and_then(|()| err.flush()));
         }
     }
 
-    /// It is over; the line is empty again.
+    /// Ends the progress and clears the line.
     pub(crate) fn end(&self) {
         if self.shown {
             drop(write!(io::stderr().lock(), "\r\x1b[K"));
@@ -53,22 +53,22 @@ impl Progress {
     }
 }
 
-/// Work whose end cannot be foreseen. While it lives, a thread shows for how long the work takes; where standard error
-/// is no terminal, there is no thread.
+/// Work of unknown duration. Until it is dropped, a thread shows the elapsed time. If standard error is no terminal,
+/// there is no thread.
 #[must_use = "progress is shown only as long as this lives"]
 pub(crate) struct Working(Option<(Sender<()>, JoinHandle<()>)>);
 
-/// How long one step of the shown time is.
+/// Step of the shown time.
 const STEP: Duration = Duration::from_secs(1);
 
 impl Working {
-    /// Begins to show that `what` is under way.
+    /// Starts to show `what`, the work in progress.
     pub(crate) fn begin(what: &'static str) -> Self {
         if !io::stderr().is_terminal() {
             return Self(None);
         }
         let (over, is_over) = mpsc::channel();
-        // A signal is for the thread that works, which may hold it back.
+        // A signal is for the working thread, which may hold it back.
         let _held = signals::hold_all();
         let spawned = thread::Builder::new().spawn(move || show_time(what, &is_over));
         Self(spawned.ok().map(|thread| (over, thread)))
@@ -79,7 +79,7 @@ impl Drop for Working {
     fn drop(&mut self) {
         if let Some((over, thread)) = self.0.take() {
             drop(over);
-            // Nothing else is written before the line is empty again.
+            // No other output is written before the line is cleared.
             thread.join().unwrap_or_default();
         }
     }

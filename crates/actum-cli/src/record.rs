@@ -1,4 +1,4 @@
-//! What the ledger knows of a run: who asked for it, why, what the gates said, and where its receipt is.
+//! Record of a run in the ledger: requester, reason, decisions of the gates, and receipt.
 
 use std::io::{self, Write};
 
@@ -14,35 +14,35 @@ use actum_record::receipt::{ExternalEnd, ExternalRun, GateRecord, QueryRecord};
 
 use crate::gate_view::views;
 
-/// What the ledger knows of a run.
+/// Record of a run in the ledger.
 #[derive(Debug, Clone)]
 pub(crate) struct Record {
-    /// Who asked for it.
+    /// Actor of the request.
     pub(crate) actor: Actor,
     /// Entry point that received the request.
     pub(crate) door: String,
-    /// Who made its change visible.
+    /// Publisher of the change.
     pub(crate) published_by: Publisher,
-    /// The key of the request, and which attempt at it this was.
+    /// Key of the request, and number of this attempt at it.
     pub(crate) request: Option<RequestKey>,
     pub(crate) attempt: u32,
-    /// Who agreed to it, where that was needed.
+    /// Approval, if one was needed.
     pub(crate) approval: Option<Approval>,
     /// Decisions of the gates.
     pub(crate) gates: Vec<GateRecord>,
-    /// What was run for it.
+    /// Commands that were run for it.
     pub(crate) commands: CommandsRun,
-    /// SQL steps whose effects it has.
+    /// SQL steps whose effects the run includes.
     pub(crate) queries: Vec<QueryRecord>,
-    /// External pipelines, as far as the receipt says how they ended.
+    /// External pipelines, as far as the receipt states their outcome.
     pub(crate) external: Vec<ExternalRun>,
-    /// Where the intent is in the ledger, counted from 0.
+    /// Index of the intent in the ledger, counted from 0.
     pub(crate) intent: u64,
-    /// The receipt; none while how it ended is not recorded.
+    /// Receipt; `None` until the outcome is recorded.
     pub(crate) receipt: Option<SignedReceipt>,
 }
 
-/// Tells what was run for a run, with words before it of so many characters.
+/// Writes the commands of a run, after words padded to `width` characters.
 pub(crate) fn write_commands(
     out: &mut dyn Write,
     width: usize,
@@ -70,7 +70,7 @@ pub(crate) fn write_commands(
     Ok(())
 }
 
-/// Writes the SQL steps of a run by their digests, with words before them of so many characters.
+/// Writes the SQL steps of a run by their digests, after words padded to `width` characters.
 pub(crate) fn write_queries(
     out: &mut dyn Write,
     width: usize,
@@ -86,7 +86,7 @@ pub(crate) fn write_queries(
     Ok(())
 }
 
-/// Writes the external pipelines of a run, with words before them of so many characters.
+/// Writes the external pipelines of a run, after words padded to `width` characters.
 pub(crate) fn write_external(
     out: &mut dyn Write,
     width: usize,
@@ -112,17 +112,17 @@ pub(crate) fn write_external(
     Ok(())
 }
 
-/// What is told of a run that a ledger was asked about.
+/// Facts of a ledger about a run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RecordedFacts {
-    /// What is known, if anything is.
+    /// Record, if there is one.
     pub(crate) record: Option<Record>,
-    /// Why nothing of it can be believed, where that is so.
+    /// Reason for which the record cannot be trusted, if there is one.
     pub(crate) problem: Option<String>,
 }
 
 impl Record {
-    /// What `log` proves of `run`, if it knows it.
+    /// Returns the record that `log` proves for `run`, if there is one.
     pub(crate) fn of(
         log: &dyn Log,
         keyring: &Keyring,
@@ -172,7 +172,7 @@ impl RecordedFacts {
         })
     }
 
-    /// What `log` proves of `run`. A record that is damaged does not hide the others.
+    /// Returns the facts that `log` proves about `run`. A damaged record does not hide the others.
     pub(crate) fn of(log: &dyn Log, keyring: &Keyring, run: RunId) -> Result<Self, LedgerError> {
         match Record::of(log, keyring, run) {
             Ok(record) => Ok(Self { record, problem: None }),
@@ -183,21 +183,21 @@ impl RecordedFacts {
         }
     }
 
-    /// Who asked, in a word.
+    /// Returns the name of the requester, in one word.
     pub(crate) fn who(&self) -> String {
         let Some(Record { actor, .. }) = &self.record else { return "-".to_owned() };
         let who = actor.agent.as_ref().unwrap_or(&actor.user);
         actum_core::path::Quoted(who.as_bytes()).to_string()
     }
 
-    /// The session of an agent's client that it belongs to.
+    /// Returns the session of an agent's client that the run belongs to.
     pub(crate) fn session(&self) -> Option<&str> {
         let record = self.record.as_ref()?;
         let is_of_hook = record.door == EntryPoint::ClientHook.as_str();
         record.request.as_ref().filter(|_| is_of_hook)?.session()
     }
 
-    /// Where its receipt is, in a word.
+    /// Returns the position of the receipt, in one word.
     pub(crate) fn place(&self) -> String {
         match (&self.record, &self.problem) {
             (_, Some(_)) => "wrong".to_owned(),

@@ -1,4 +1,4 @@
-//! The ledger and the keys that every run of this program is recorded with.
+//! Ledger and keys that every run of this program is recorded with.
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
@@ -28,19 +28,19 @@ use crate::session::Session;
 use crate::trusted::Trusted;
 use crate::{clock, home, new_home, private_place, root, signals};
 
-/// Opens the ledger. Its thread is begun while signals wait, and so they never end it in the middle
-/// of a run: they are answered by the thread that reads the command line.
+/// Opens the ledger. Its thread starts while signals are held, so they never end it in the middle of a run: the thread
+/// that reads the command line handles them.
 pub(crate) fn open(tenant: &Tenant) -> Result<Records, Failure> {
     opened(&home::path()?, tenant)
 }
 
-/// Opens the ledger for runs in the workspace at `root`, after the checks of where a workspace may be.
+/// Opens the ledger for runs in the workspace at `root`, after the checks of the workspace's location.
 pub(crate) fn open_for(root: &Path, tenant: &Tenant) -> Result<(Root, Records), Failure> {
     let root = checked(root)?; // before anything is made in the home
     Ok((root, opened(&home::path()?, tenant)?))
 }
 
-/// Checks where a workspace would be opened or made.
+/// Checks the location at which a workspace would be opened or made.
 pub(crate) fn checked(root: &Path) -> Result<Root, Failure> {
     Root::check(root, &home::path()?, &private_place::closed_to_changes(), root::check_place)
 }
@@ -54,7 +54,7 @@ fn opened(path: &Path, tenant: &Tenant) -> Result<Records, Failure> {
     Ok(records)
 }
 
-/// Accepts another place of the configuration than the remembered one where it is the known place and holds a policy.
+/// Accepts a location of the configuration other than the remembered one, if it is the known one and holds a policy.
 fn settled(checked: actum::Result<()>) -> actum::Result<()> {
     match checked {
         Err(actum::Error::ConfigurationElsewhere { .. }) if home::is_configuration_settled() => {
@@ -64,13 +64,13 @@ fn settled(checked: actum::Result<()>) -> actum::Result<()> {
     }
 }
 
-/// Raises an alert about the installation in the ledger of every tenant, since keys and trust are shared by all of them.
-/// Names the ledgers that could not take it; the exit code says whether there are any.
+/// Raises an alert about the installation in the ledger of every tenant, since they all share keys and trust. Prints
+/// the ledgers that rejected it; the exit code shows whether there are any.
 pub(crate) fn alert_everywhere(alert: &NewAlert, session: &Session) -> Result<Exit, Failure> {
     in_every_ledger(session, |records| records.alert(alert.clone()).map(drop))
 }
 
-/// Raises the alert as [`alert_everywhere`], but only in ledgers where no alert of that name is waiting.
+/// Raises the alert as [`alert_everywhere`], but only in ledgers without a pending alert of that name.
 pub(crate) fn alert_once(alert: &NewAlert, session: &Session) -> Result<Exit, Failure> {
     in_every_ledger(session, |records| records.alert_once(alert.clone()))
 }
@@ -99,30 +99,30 @@ fn in_every_ledger(
     Ok(exit)
 }
 
-/// Checks that the ledger in use may change the workspace at `root`, made already or not; makes nothing.
+/// Checks that the ledger in use may change the workspace at `root`, whether it exists or not; creates nothing.
 pub(crate) fn own_root(root: &Path, tenant: &Tenant) -> Result<OwnRoot, Failure> {
     checked(root)?.own(|| ledger_in_use(tenant))
 }
 
-/// As [`own_root`], with a ledger that is open.
+/// Checks that an open ledger may change the workspace at `root`, as [`own_root`].
 pub(crate) fn own_root_in(root: &Path, ledger: &Queue) -> Result<OwnRoot, Failure> {
     checked(root)?.own(|| own_ledger(&ledger.home, &ledger.view))
 }
 
-/// Checks that a file may be written into the workspace at `root` beside its runs: as [`own_root`], wherever the
-/// workspace is.
+/// Checks that a file may be written into the workspace at `root` beside its runs: as [`own_root`], at any location.
 pub(crate) fn check_own(root: &Path, tenant: &Tenant) -> Result<(), Failure> {
     actum::check_ledger(root, BoundWorkspace::At(root.to_owned()), || ledger_in_use(tenant))
 }
 
-/// The ledger in use, if it exists; makes nothing. The environment that names it names the operator's policy too.
+/// Returns the ledger in use, if it exists; creates nothing. The environment that names it names the operator's policy,
+/// too.
 fn ledger_in_use(tenant: &Tenant) -> Result<Option<OwnLedger>, Failure> {
     let Some(home) = existing_home()? else { return Ok(None) };
     let view = view_in(&home, &tenant.id()?)?;
     view.map_or(Ok(None), |view| own_ledger(&home, &view))
 }
 
-/// The ledger of a view as the one that may change workspaces, if its home has keys.
+/// Returns the ledger of a view as the one that may change workspaces, if its home has keys.
 fn own_ledger(home: &LedgerHome, view: &LedgerView) -> Result<Option<OwnLedger>, Failure> {
     let Some(keys) = keys_in(home)? else { return Ok(None) };
     settled(Records::check_configuration_of(home, &home::configuration()?))?;
@@ -130,23 +130,23 @@ fn own_ledger(home: &LedgerHome, view: &LedgerView) -> Result<Option<OwnLedger>,
     Ok(Some(OwnLedger::new(origin, Arc::new(keys))))
 }
 
-/// Opens the workspace at `root` where no ledger can be read, for what its journal says.
+/// Opens the workspace at `root` by its journal alone, if no ledger can be read.
 pub(crate) fn unproven_root(root: &Path) -> Result<Workspace, Failure> {
     Ok(checked(root)?.unproven()?)
 }
 
-/// The ledger, as far as who only looks can see it.
+/// View of the ledger for a command that only reads it.
 pub(crate) enum Seen {
-    /// It can be read, and these keys sign for it.
+    /// Ledger, and the keys that sign for it.
     Ledger(LedgerView, Keyring),
-    /// There is none yet.
+    /// The ledger does not exist yet.
     Nothing,
-    /// It cannot be read, which was told.
+    /// The ledger cannot be read, which was reported.
     Unreadable,
 }
 
 impl Seen {
-    /// Looks at the ledger; tells on standard error where it cannot be read.
+    /// Reads the ledger; reports on standard error if it cannot be read.
     pub(crate) fn look(session: &Session) -> Self {
         match opened_view(&session.tenant).and_then(with_keys) {
             Ok(Some((view, keyring))) => Self::Ledger(view, keyring),
@@ -158,7 +158,7 @@ impl Seen {
         }
     }
 
-    /// What it tells of a run.
+    /// Returns the recorded facts of a run.
     pub(crate) fn told(&self, run: RunId) -> Result<RecordedFacts, Failure> {
         match self {
             Self::Ledger(view, keyring) => {
@@ -169,7 +169,7 @@ impl Seen {
     }
 }
 
-/// Tells that something in the ledger is not what it was; gives the code to end with.
+/// Reports problems in the ledger; returns the exit code.
 pub(crate) fn tell_problems<'t>(
     screen: &Screen,
     mut told: impl Iterator<Item = &'t RecordedFacts>,
@@ -187,7 +187,7 @@ fn with_keys(view: Option<LedgerView>) -> Result<Option<(LedgerView, Keyring)>, 
     Ok(Some((view, Trusted::own()?.keyring)))
 }
 
-/// Opens the ledger, if it exists, and the public keys in use, of which there may be none; makes nothing.
+/// Opens the ledger, if it exists, and the public keys in use, if there are any; creates nothing.
 pub(crate) fn ledger_and_keys(tenant: &Tenant) -> Result<(Option<LedgerView>, Keyring), Failure> {
     let keys = existing_keys()?;
     let keyring = keys.map_or_else(|| Keyring::new(Vec::new()), |keys| keys.keyring().clone());
@@ -198,7 +198,7 @@ fn opened_view(tenant: &Tenant) -> Result<Option<LedgerView>, Failure> {
     existing_home()?.map_or(Ok(None), |home| view_in(&home, &tenant.id()?))
 }
 
-/// Opens the home of ledgers and keys, if it exists; makes nothing.
+/// Opens the home of ledgers and keys, if it exists; creates nothing.
 fn existing_home() -> Result<Option<LedgerHome>, Failure> {
     Ok(LedgerHome::open_existing(&home::path()?).map_err(actum::Error::from)?)
 }
@@ -213,13 +213,13 @@ fn keys_in(home: &LedgerHome) -> Result<Option<Keys>, Failure> {
     Ok(Keys::open_existing(home).map_err(actum::Error::from)?)
 }
 
-/// Opens the keys in use, if there are any; makes nothing.
+/// Opens the keys in use, if there are any; creates nothing.
 fn existing_keys() -> Result<Option<Keys>, Failure> {
     existing_home()?.map_or(Ok(None), |home| keys_in(&home))
 }
 
-/// Finds facts about runs that would be taken back. Where the record of one cannot be read, its undo is judged as a new
-/// change.
+/// Returns a function that finds facts about runs to undo. If the record of a run cannot be read, its undo is judged as
+/// a new change.
 pub(crate) fn undone(tenant: &TenantId) -> impl Fn(RunId) -> Option<Undone> {
     let view = || view_in(&existing_home().ok()??, tenant).ok()?;
     let opened = LazyCell::new(move || Some((view()?, Trusted::own().ok()?.keyring)));
@@ -230,9 +230,9 @@ pub(crate) fn undone(tenant: &TenantId) -> impl Fn(RunId) -> Option<Undone> {
     }
 }
 
-/// Runs of a workspace that are newer than the newest one that its ledger knows, the newest first; among the newest
-/// `max` runs. Runs before an adoption, which the note of the ledger names, are not returned; where another ledger recorded the
-/// workspace, all of them are.
+/// Returns runs of a workspace that are newer than the newest one that its ledger knows, the newest first, among the
+/// newest `max` runs. Runs before an adoption, which the note of the ledger names, are not returned. If another ledger
+/// recorded the workspace, all of them are.
 fn unrecorded(
     workspace: &View,
     ledger: Option<&LedgerView>,
@@ -261,7 +261,7 @@ fn unrecorded(
     Ok(unrecorded)
 }
 
-/// Newest recorded runs of the workspace at `root` that its history has lost and no `gc` removed.
+/// Returns the newest recorded runs of the workspace at `root` that its history has lost and no `gc` removed.
 fn missing(root: &Path, workspace: &View, ledger: Option<&Queue>) -> Result<Vec<RunId>, Failure> {
     let (Some(id), Some(ledger)) = (workspace.workspace_id()?, ledger) else {
         return Ok(Vec::new());
@@ -305,7 +305,7 @@ impl Differences {
     }
 }
 
-/// The runs of a workspace whose end is not recorded yet.
+/// Returns the runs of a workspace whose end is not recorded yet.
 pub(crate) fn open_runs(workspace: &View, tenant: &Tenant) -> Result<Vec<RunId>, Failure> {
     let (Some(id), Some(ledger)) = (workspace.workspace_id()?, opened_view(tenant)?) else {
         return Ok(Vec::new());
@@ -314,7 +314,8 @@ pub(crate) fn open_runs(workspace: &View, tenant: &Tenant) -> Result<Vec<RunId>,
     Ok(open.into_iter().map(|row| row.run).collect())
 }
 
-/// Removes captures of killed processes, and captures whose plans have left the queue. Returns the number of removed captures.
+/// Removes captures of killed processes, and captures whose plans have left the queue. Returns the number of removed
+/// captures.
 pub(crate) fn sweep_captures(workspace: &Workspace, tenant: &Tenant) -> Result<usize, Failure> {
     workspace.sweep_captures(|| {
         let Some(ledger) = opened_view(tenant)? else { return Ok(BTreeSet::new()) };
@@ -323,14 +324,14 @@ pub(crate) fn sweep_captures(workspace: &Workspace, tenant: &Tenant) -> Result<u
     })
 }
 
-/// Among how many of the newest runs those are counted that the ledger does not know.
+/// Limit of the newest runs that are searched for unrecorded ones.
 const UNRECORDED_MAX: usize = 1000;
 
-/// How it stands with the ledger.
+/// State of the ledger for a workspace.
 pub(crate) enum Examination {
     /// Nothing is recorded yet.
     None,
-    /// All is as it should be.
+    /// All records are in order.
     Sound { entries: u64 },
     /// Runs of this workspace wait for their receipts.
     Open { runs: u64 },
@@ -340,7 +341,7 @@ pub(crate) enum Examination {
     Unrecorded { runs: u64 },
 }
 
-/// Looks whether the next run in the workspace at `root` could be recorded and signed.
+/// Examines whether the next run in the workspace at `root` could be recorded and signed.
 pub(crate) fn examine(root: &Path, tenant: &Tenant) -> Result<Examination, Failure> {
     let workspace = match crate::root::is_made(root) {
         true => Some(View::open(root)?),
@@ -360,7 +361,7 @@ pub(crate) fn examine(root: &Path, tenant: &Tenant) -> Result<Examination, Failu
     if let Some(workspace) = &workspace {
         let origin = view.origin().map_err(actum::Error::from)?;
         match Witness::of(workspace, &origin)? {
-            // A run may have ended since the ledger was opened, so it is looked at as it is now.
+            // A run may have ended since the ledger was opened, so the current view is read.
             Some(witness) => match opened_view(tenant)? {
                 Some(view) => witness.check_in(&view).map_err(actum::Error::from)?,
                 None => return nothing(),
@@ -385,7 +386,8 @@ pub(crate) fn examine(root: &Path, tenant: &Tenant) -> Result<Examination, Failu
     Ok(Examination::Sound { entries: view.size().map_err(actum::Error::from)? })
 }
 
-/// Whether an approval key with a passphrase counts now, so that the operator can be told from a program.
+/// Returns true if an approval key with a passphrase is valid now, so that the operator is distinguished from a
+/// program.
 pub(crate) fn has_passphrase() -> Result<bool, Failure> {
     let Some(keys) = existing_keys()? else { return Ok(false) };
     let Some(current) = keys.keyring().current(KeyRole::Approval, clock::now()) else {
@@ -395,7 +397,7 @@ pub(crate) fn has_passphrase() -> Result<bool, Failure> {
     Ok(protection == Protection::Passphrase)
 }
 
-/// Tells on standard error of runs whose end was recorded only now, and of another ledger.
+/// Reports on standard error runs whose end was recorded only now, and another ledger.
 pub(crate) fn tell(screen: &Screen, engine: &Engine) {
     for Resumed { run, status } in engine.resumed() {
         screen.note(format_args!(

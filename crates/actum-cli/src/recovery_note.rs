@@ -1,4 +1,4 @@
-//! What a recovery did, for people and for programs.
+//! Results of a recovery, for users and for programs.
 
 use actum_api::path::WorkspacePath;
 use actum_api::recovery::{Recovered, RefusedPath};
@@ -7,7 +7,7 @@ use actum_workspace::Recovery;
 
 use crate::output::Screen;
 
-/// Makes the form of a recovery in documents.
+/// Converts a recovery for documents.
 pub(crate) fn document(recovery: &Recovery) -> Recovered {
     let Recovery { unfinished, rewritten, foreign, refused, saved } = recovery;
     let refused_path =
@@ -25,7 +25,7 @@ fn left_nothing(recovered: &Recovered) -> bool {
     recovered.foreign.is_empty() && recovered.refused.is_empty()
 }
 
-/// What happened, one sentence a line.
+/// Returns the results of a recovery, one sentence a line.
 pub(crate) fn sentences(recovered: &Recovered) -> Vec<String> {
     let unfinished = recovered.unfinished.map(|run| {
         if left_nothing(recovered) {
@@ -54,7 +54,7 @@ pub(crate) fn sentences(recovered: &Recovered) -> Vec<String> {
     unfinished.into_iter().chain(rewritten).chain(saved).chain(left).collect()
 }
 
-/// Tells on standard error that this command found something to recover.
+/// Reports on standard error that this command recovered something.
 pub(crate) fn tell(screen: &Screen, recovery: Option<&Recovery>) {
     let Some(recovered) = recovery.map(document) else { return };
     for sentence in sentences(&recovered) {

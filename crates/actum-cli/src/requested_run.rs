@@ -1,4 +1,4 @@
-//! A run that a command or a client asks for: the workspace is opened, and the run is made or only looked at.
+//! Run that a command or a client requests: the workspace is opened, and the run is made or only computed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,39 +14,39 @@ use crate::run_end::{Extras, RunEnd, Title};
 use crate::session::Session;
 use crate::{actor, notify, policy, records, recovery_note, root};
 
-/// What a command asks for, besides the work.
+/// Request of a command, besides the work.
 pub(crate) struct Asked {
     pub(crate) limits: Limits,
     pub(crate) label: Option<String>,
     pub(crate) if_missing: IfMissing,
 }
 
-/// What happens where there is no workspace yet.
+/// Handling of a missing workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IfMissing {
-    /// It is made.
+    /// Creates the workspace.
     Make,
-    /// The command is refused.
+    /// Refuses the command.
     Refuse,
 }
 
-/// Whether a run is made.
+/// Form of a run: real or dry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunForm {
-    /// It is.
+    /// Makes the run.
     Make,
-    /// Only what it would change is computed.
+    /// Only computes the changes of the run.
     Look,
 }
 
-/// A run that is asked for, without the work.
+/// Requested run, without the work.
 pub(crate) struct RequestedRun<'r> {
     pub(crate) session: &'r Session,
     pub(crate) root: &'r Path,
     pub(crate) asked: Asked,
     pub(crate) form: RunForm,
     pub(crate) extras: Extras<'r>,
-    /// Whether to wait for another process that is at work in the workspace.
+    /// Waits if another process holds the workspace.
     pub(crate) wait: bool,
     pub(crate) key: Option<RequestKey>,
     pub(crate) agent: Option<String>,
@@ -55,8 +55,8 @@ pub(crate) struct RequestedRun<'r> {
 }
 
 impl RequestedRun<'_> {
-    /// Makes the run or only looks at it, tells what was recovered before, also where it failed, and gives its end to `then`.
-    /// What is asked for is known only when the workspace is open, since an opened one knows more runs. Returns the engine, if
+    /// Makes the run or only computes it, and passes its end to `then`. Reports an earlier recovery, also on failure.
+    /// `work` is called once the workspace is open, since only an opened one knows all runs. Returns the engine, if
     /// there is one, for the caller to close.
     pub(crate) fn carry_out<T>(
         self,
@@ -120,7 +120,7 @@ impl RequestedRun<'_> {
         if let Err(failure) = &end
             && failure.queued().is_some()
         {
-            // That the plan waits is what the caller has to know, whatever becomes of the message about it.
+            // The caller must learn that the plan is pending, whatever happens to the message about it.
             match policy::in_force(root).map(|in_force| in_force.notify) {
                 Ok(None) => {}
                 Ok(Some(command)) => notify::tell(&session.screen, &command, failure),

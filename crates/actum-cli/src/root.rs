@@ -1,4 +1,4 @@
-//! Where the workspace is: the only place that asks for the current directory.
+//! Root of the workspace: the only module that reads the current directory.
 
 use std::ffi::OsStr;
 use std::fmt::{self, Display};
@@ -17,7 +17,7 @@ use actum_workspace::STATE_DIRECTORY;
 use crate::failure::Failure;
 use crate::{home, look_alike, private_place};
 
-/// The directory to start in, without symbolic links: `directory`, or else the current one.
+/// Returns the directory to start in, without symbolic links: `directory`, or else the current one.
 pub(crate) fn start(directory: Option<&Path>) -> Result<PathBuf, Failure> {
     let found = match directory {
         Some(directory) => std::fs::canonicalize(directory).and_then(|found| {
@@ -34,42 +34,41 @@ fn current_directory() -> io::Result<PathBuf> {
     std::env::current_dir()
 }
 
-/// The root of the workspace that contains `start`, as far up as [`reach`] goes; `start` itself where
-/// there is none, which the engine then refuses.
+/// Returns the root of the workspace that contains `start`, within the limits of discovery; without one `start` itself,
+/// which the engine then rejects.
 pub(crate) fn existing(start: &Path) -> &Path {
     nearest(start, is_workspace).unwrap_or(start)
 }
 
-/// The root of the nearest workspace of this user at or above a directory, which need not exist. No mount and no mode on the way
-/// ends the search: whoever asks wants to be judged.
+/// Returns the root of the nearest workspace of this user at or above a directory, which need not exist. No mount and
+/// no mode ends the search, since the caller requests a decision of its gates.
 pub(crate) fn around(directory: &Path) -> Option<PathBuf> {
     let is_own = |root: &&Path| owner(&root.join(STATE_DIRECTORY)) == Some(own());
     directory.ancestors().find(is_own).map(Path::to_owned)
 }
 
-/// The root to use where a workspace may be made: the existing one, else the root of the git
-/// repository, else the directory of a policy, which would not count for a workspace below it; else
-/// `start`.
+/// Returns the root to use if a workspace may be made: the existing one, else the root of the git repository. Otherwise
+/// it is the directory of a policy, which would not apply to a workspace below it, or `start`.
 pub(crate) fn existing_or_new(start: &Path) -> &Path {
     let ruled = || nearest(start, |directory, _| has(directory, PolicyFiles::IN_WORKSPACE));
     let found = nearest(start, is_workspace).or_else(|| repository(start)).or_else(ruled);
     found.unwrap_or(start)
 }
 
-/// The root of a workspace that `actum init` makes: the git repository around `start`, else `start`,
-/// also inside another workspace.
+/// Returns the root of a workspace that `actum init` makes: the git repository around `start`, else `start`, also
+/// inside another workspace.
 pub(crate) fn wanted(start: &Path) -> &Path {
     repository(start).unwrap_or(start)
 }
 
-/// The root of the git repository that `start` lies in.
+/// Returns the root of the git repository that `start` lies in.
 pub(crate) fn repository(start: &Path) -> Option<&Path> {
     nearest(start, |directory, _| has(directory, ".git"))
 }
 
-/// Rejects a workspace in a place of credentials. A new one is rejected as well in a place of ledgers and keys, of
-/// whichever installation, and where programs of the user or the system act on what it holds, unless the operator lists it: a
-/// change there would make its author the operator, and its diff show a key.
+/// Rejects a workspace in a directory of credentials. A new one is also rejected in a directory of ledgers and keys of
+/// any installation, and where programs of the user or the system act on its content. The operator can list exceptions
+/// to the latter: a change there would make its author the operator, and its diff show a key.
 ///
 /// # Errors
 /// `HomeInside`; `HomeAround`; `Usage`; `RootNotAllowed`; those of the operator's policy.
@@ -109,7 +108,7 @@ pub(crate) fn check_place(root: &Path, state: RootState) -> Result<(), Failure> 
     }
 }
 
-/// The state directory of a workspace or a repository at or above a directory.
+/// Returns the state directory of a workspace or a repository at or above a directory.
 fn state_directory_around(directory: &Path) -> Option<&Path> {
     let is_state = |directory: &&Path| {
         let name = directory.file_name().unwrap_or_default();
@@ -118,7 +117,7 @@ fn state_directory_around(directory: &Path) -> Option<&Path> {
     directory.ancestors().find(is_state)
 }
 
-/// Rejects a new workspace in a place whose files programs run or obey by themselves.
+/// Rejects a new workspace in a directory whose files programs run or obey by themselves.
 fn check_new(root: &Path) -> Result<(), Failure> {
     let Some(why) = private_place::acted_on(root).or_else(|| leaves_rules_behind(root)) else {
         return Ok(());
@@ -130,7 +129,7 @@ fn check_new(root: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Why a root in a workspace or a repository would leave built-in rules behind, where it would.
+/// Returns the reason for which a root in a workspace or a repository would evade built-in rules, if it would.
 fn leaves_rules_behind(root: &Path) -> Option<&'static str> {
     let is_root = |directory: &&Path| home::PROJECTS.iter().any(|state| has(directory, state));
     let around = root.ancestors().skip(1).filter(is_root).last()?;
@@ -140,18 +139,18 @@ fn leaves_rules_behind(root: &Path) -> Option<&'static str> {
     )
 }
 
-/// The names of a path, without its root.
+/// Returns the names of a path, without its root.
 fn names(path: &Path) -> Vec<&[u8]> {
     let normal = path.components().filter(|it| matches!(it, Component::Normal(_)));
     normal.map(|name| name.as_os_str().as_bytes()).collect()
 }
 
-/// Whether `root` has a state directory, sound or not.
+/// Returns true if `root` has a state directory, valid or not.
 pub(crate) fn is_made(root: &Path) -> bool {
     has(root, STATE_DIRECTORY)
 }
 
-/// The nearest workspace above `start`, and what keeps discovery from it.
+/// Returns the nearest workspace above `start`, and the limit that hides it from discovery.
 pub(crate) fn above(start: &Path) -> Option<Above> {
     let root = start.ancestors().skip(1).find(|root| is_made(root))?;
     let foreign = || owner(&root.join(STATE_DIRECTORY)).filter(|&user| user != own());
@@ -159,7 +158,8 @@ pub(crate) fn above(start: &Path) -> Option<Above> {
     Some(Above { root: root.to_owned(), limit })
 }
 
-/// The path of a file from the root of its workspace, where `path` is relative to `start` and that is below the root.
+/// Returns the path of an existing file from the root of its workspace, if `path`, relative to `start`, is below that
+/// root.
 pub(crate) fn meant(start: &Path, path: &RelPath) -> Option<RelPath> {
     let root = existing(start);
     let meant = start.join(OsStr::from_bytes(path.as_bytes()));
@@ -169,11 +169,11 @@ pub(crate) fn meant(start: &Path, path: &RelPath) -> Option<RelPath> {
         .then_some(relative)
 }
 
-/// A workspace above a directory.
+/// Workspace above a directory.
 #[derive(Debug)]
 pub(crate) struct Above {
     root: PathBuf,
-    /// Why discovery does not find it.
+    /// Limit that hides it from discovery.
     limit: Option<Limit>,
 }
 
@@ -198,19 +198,19 @@ impl Display for Above {
     }
 }
 
-/// Why discovery goes no further up.
+/// Reason for which discovery stops.
 #[derive(Debug, PartialEq, Eq)]
 enum Limit {
     FileSystem,
     Home,
-    /// Other users may write to this directory, a sticky one such as `/tmp` included.
+    /// Other users may write to this directory, such as a sticky `/tmp`.
     Writable(PathBuf),
     /// Another user owns the directory, or the state directory in it.
     Owner(u32),
 }
 
-/// The nearest directory from `start` upwards of which `is_meant` holds; it is also told whether the
-/// directory is `start`, which is named and not discovered.
+/// Returns the nearest directory from `start` upwards for which `is_meant` is true. Its second argument marks `start`,
+/// which is named and not discovered.
 fn nearest(start: &Path, is_meant: impl Fn(&Path, Place) -> bool) -> Option<&Path> {
     let mut above = start;
     let mut place = Place::Start;
@@ -224,17 +224,17 @@ fn nearest(start: &Path, is_meant: impl Fn(&Path, Place) -> bool) -> Option<&Pat
     Some(above)
 }
 
-/// Where discovery looks.
+/// Position of a directory in the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// In the directory to start in.
+    /// Directory to start in.
     Start,
-    /// Above it.
+    /// Directory above it.
     Above,
 }
 
-/// Whether `directory` holds a state directory. That of another user is left alone by discovery; the
-/// engine refuses it where it is named.
+/// Returns true if `directory` holds a state directory. Discovery skips that of another user; the engine rejects it if
+/// it is named.
 fn is_workspace(directory: &Path, place: Place) -> bool {
     let state = directory.join(STATE_DIRECTORY);
     match place {
@@ -243,13 +243,13 @@ fn is_workspace(directory: &Path, place: Place) -> bool {
     }
 }
 
-/// The first limit on the way from `start` up to `root`.
+/// Returns the first limit on the way from `start` up to `root`.
 fn limit_of(start: &Path, root: &Path) -> Option<Limit> {
     let way = start.ancestors().take_while(|directory| *directory != root);
     way.filter_map(|directory| limit_between(directory, directory.parent()?)).next()
 }
 
-/// The limit that keeps discovery from going from `directory` to its parent.
+/// Returns the limit that stops discovery between `directory` and its parent.
 fn limit_between(directory: &Path, parent: &Path) -> Option<Limit> {
     let found = directory.metadata().ok();
     let above = parent.metadata().ok();
@@ -263,7 +263,7 @@ fn limit_between(directory: &Path, parent: &Path) -> Option<Limit> {
     shared(directory, &found).or_else(|| shared(parent, &above))
 }
 
-/// Why a directory is not this user's alone.
+/// Returns the reason for which other users share a directory.
 fn shared(path: &Path, directory: &Metadata) -> Option<Limit> {
     if directory.mode() & OTHERS_WRITE != 0 {
         return Some(Limit::Writable(path.to_owned()));
@@ -271,7 +271,7 @@ fn shared(path: &Path, directory: &Metadata) -> Option<Limit> {
     (directory.uid() != own()).then(|| Limit::Owner(directory.uid()))
 }
 
-/// The permission of all users to write (`S_IWOTH`).
+/// Write permission for all users (`S_IWOTH`).
 const OTHERS_WRITE: u32 = 0o002;
 
 fn own() -> u32 {
@@ -287,7 +287,7 @@ fn is_same(path: &Path, directory: &Metadata) -> bool {
     found.is_ok_and(|found| (found.dev(), found.ino()) == (directory.dev(), directory.ino()))
 }
 
-/// Whether `directory` has an entry of this name, a symbolic link included: the engine judges it.
+/// Returns true if `directory` has an entry of this name. A symbolic link counts, since the engine judges it.
 fn has(directory: &Path, name: &str) -> bool {
     directory.join(name).symlink_metadata().is_ok()
 }
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(wanted(&root.join("outer")), root.join("outer"));
     }
 
-    /// D-5: what somebody else can put above a directory does not become its workspace.
+    /// D-5: a state directory that another user can create above a directory does not become its workspace.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test makes its own directories")]
     fn discovery_stops_at_a_directory_that_others_may_write() {
@@ -342,7 +342,7 @@ mod tests {
                 (&above.root, above.limit),
                 (&shared, Some(Limit::Writable(shared.clone())))
             );
-            // It is used where it is named, and nothing above it.
+            // The directory is used if it is named, and nothing above it.
             assert_eq!(existing(&shared), shared);
         }
     }

@@ -1,4 +1,4 @@
-//! The options that every command has which makes a run, and how the run is made.
+//! Options of every command that makes a run, and the function that makes it.
 
 use std::path::Path;
 
@@ -12,34 +12,32 @@ use crate::lease::LeaseArgument;
 use crate::requested_run::{Asked, RequestedRun, RunForm};
 use crate::session::Session;
 
-/// How a run is made.
+/// Options of a run.
 #[derive(clap::Args)]
 pub(crate) struct RunArguments {
-    /// Show what would change, and change nothing; a run that was cut off is rolled back first
+    /// Show what would change, and change nothing; an interrupted run is rolled back first
     #[arg(long)]
     dry_run: bool,
-    /// Show the change as a diff, too
+    /// Also show the change as a diff
     #[arg(long)]
     diff: bool,
-    /// Wait for another process that is at work in the workspace
+    /// Wait if another process is at work in the workspace
     #[arg(long)]
     wait: bool,
-    /// Do it once: where a request with this key was carried out before and is in effect, show that run
-    /// and change nothing
+    /// Do it once: if a request with this key was carried out before and is in effect, show that run and change nothing
     #[arg(long, value_name = "KEY", conflicts_with = "dry_run")]
     request_key: Option<String>,
-    /// The agent that asks, for the record
+    /// Record NAME as the agent that makes the request
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
     #[command(flatten)]
     lease: LeaseArgument,
 }
 
-/// What the way back does with files that were edited since.
+/// Handling of files that were edited after the run to undo.
 #[derive(clap::Args)]
 pub(crate) struct KeepEdits {
-    /// Take only the lines of the run out of files that were edited since; each piece must stand
-    /// at exactly one place
+    /// Remove only the run's lines from files that were edited later; each piece must match at exactly one place
     #[arg(long)]
     keep_edits: bool,
 }
@@ -52,27 +50,27 @@ impl KeepEdits {
 }
 
 impl RunArguments {
-    /// Whether nothing is to be changed.
+    /// Returns true if the run is a dry run.
     pub(crate) fn is_dry_run(&self) -> bool {
         self.dry_run
     }
 
-    /// The agent that asks, if one is named.
+    /// Returns the agent that makes the request, if one is named.
     pub(crate) fn agent(&self) -> Option<&str> {
         self.agent.as_deref()
     }
 
-    /// Whether the request has a key, by which it is known when it comes again.
+    /// Returns true if the request has a key, by which a repetition is recognised.
     pub(crate) fn has_request_key(&self) -> bool {
         self.request_key.is_some()
     }
 
-    /// Whether to wait for another process that is at work in the workspace.
+    /// Returns true if the run waits while another process holds the workspace.
     pub(crate) fn waits(&self) -> bool {
         self.wait
     }
 
-    /// Makes the run or only looks at it, and shows how it ended.
+    /// Makes the run or only computes it, and shows the outcome.
     pub(crate) fn carry_out(
         &self,
         session: &Session,
@@ -96,23 +94,23 @@ impl RunArguments {
             door: EntryPoint::CommandLine,
         };
         let (shown, engine) = run.carry_out(work, |end| end.show(&session.screen))?;
-        // The process ends now; to close all that is open in good order would take it a third of a
-        // millisecond more, and the kernel does the same.
+        // The process ends now: closing all open files would take a third of a millisecond more, and the kernel does it
+        // anyway.
         std::mem::forget(engine);
         shown.map(|()| Exit::Success)
     }
 }
 
-/// Reads the key of a request. An error shows it escaped, which the parser of the command line would not.
+/// Reads the key of a request. The error shows it escaped, unlike an error of the command-line parser.
 pub(crate) fn request_key(key: Option<&str>) -> Result<Option<RequestKey>, Failure> {
     let key = key.map(RequestKey::from_caller).transpose();
     key.map_err(|error: NameError| Failure::Usage { message: format!("{error}") })
 }
 
-/// The most bytes of a label for the log.
+/// Limit of a label for the log, in bytes.
 const LABEL_BYTES_MAX: usize = 1000;
 
-/// What was typed is no label.
+/// Invalid label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("give 1 to {LABEL_BYTES_MAX} bytes of text")]
 pub(crate) struct LabelError;

@@ -33,11 +33,11 @@ use crate::{clock, records};
 /// Kind of run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Title {
-    /// A change that was described.
+    /// Change that was described.
     Apply,
-    /// The undo of this run.
+    /// Undo of this run.
     Undo(RunId),
-    /// The undo of this undo.
+    /// Undo of this undo.
     Redo(RunId),
 }
 
@@ -46,13 +46,13 @@ impl Title {
         match (work, undoes) {
             (Work::Undo(_), Some(run)) => Self::Undo(run),
             (Work::Redo(_), Some(run)) => Self::Redo(run),
-            // What is taken back is no run.
+            // The undone work is no run.
             (Work::Apply(_) | Work::Adopt(_) | Work::Restore { .. }, _) | (_, None) => Self::Apply,
         }
     }
 }
 
-/// What a run did or would do.
+/// Effect of a run or of its dry run.
 #[derive(Debug)]
 pub(crate) struct RunEnd {
     /// Blocks termination signals until the result is printed.
@@ -61,16 +61,16 @@ pub(crate) struct RunEnd {
     pub(crate) outcome: Outcome,
     /// Effect without its diff.
     pub(crate) effect: Effect,
-    /// What becomes of each path, with digests.
+    /// Effect on each path, with digests.
     pub(crate) effects: Arc<[PathEffect]>,
-    /// The change as a diff, where it was asked for.
+    /// Change as a diff, if requested.
     diff: Option<FileDiffs>,
 }
 
-/// Looks at what a request would change, under the lock, and may refuse it.
+/// Check of the changes of a request, under the lock, that may refuse it.
 pub(crate) type Check<'c> = dyn Fn(&[PathEffect]) -> Result<(), Error> + 'c;
 
-/// What is not part of a request: for whom its diff is written, and who else checks the change.
+/// Settings outside a request: the audience of its diff, and an additional check of the change.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Extras<'c> {
     pub(crate) diff: Option<Audience>,
@@ -94,7 +94,7 @@ fn receipt_ref(receipt: &Receipt) -> ReceiptRef {
 }
 
 impl RunEnd {
-    /// Shows what a request would do under what is in force.
+    /// Computes what a request would do under the policy in force.
     pub(crate) fn look(
         workspace: &mut Workspace,
         request: &Request,
@@ -119,12 +119,12 @@ impl RunEnd {
         Self { outcome: Outcome { dry_run: true, ..self.outcome }, ..self }
     }
 
-    /// Whether nothing changes.
+    /// Returns true if nothing changes.
     pub(crate) fn is_empty(&self) -> bool {
         self.effect.changes.changes.is_empty()
     }
 
-    /// Carries a request out. One that changes nothing leaves no run.
+    /// Carries out a request. One that changes nothing leaves no run.
     pub(crate) fn make(
         engine: &mut Engine,
         request: Request,
@@ -155,12 +155,12 @@ impl RunEnd {
         })
     }
 
-    /// Kind of run.
+    /// Returns the kind of run.
     pub(crate) fn title(&self) -> Title {
         self.title
     }
 
-    /// What a transaction would do.
+    /// Computes the effect of a transaction.
     fn of(
         transaction: &mut Transaction<'_, LinuxDisk>,
         title: Title,
@@ -195,7 +195,7 @@ impl RunEnd {
         Ok(Self { signal_guard: None, title, outcome, effect, diff, effects })
     }
 
-    /// A request that an earlier run carried out.
+    /// Returns the end of a request that an earlier run carried out.
     fn answered(work: &Work, done: &Done) -> Self {
         let predicate = &done.receipt.statement.predicate;
         let approval = predicate.approval.clone().map(Into::into);
@@ -215,18 +215,18 @@ impl RunEnd {
         }
     }
 
-    /// The same with what was recovered before it.
+    /// Adds an earlier recovery to the result.
     pub(crate) fn after(self, recovery: Option<&Recovery>) -> Self {
         let recovery = recovery.map(recovery_note::document);
         Self { effect: Effect { recovery, ..self.effect }, ..self }
     }
 
-    /// Makes the document of a change that was described.
+    /// Returns the document of a change that was described.
     pub(crate) fn document(&self) -> Apply {
         Apply { outcome: self.outcome.clone(), effect: self.whole_effect() }
     }
 
-    /// Returns what it has for the brief form.
+    /// Returns the parts of the brief form.
     pub(crate) fn brief(&self) -> BriefParts {
         BriefParts { paths: BriefPath::list(&*self.effects), ..(&self.outcome).into() }
     }
@@ -236,7 +236,7 @@ impl RunEnd {
         Effect { diff, ..self.effect.clone() }
     }
 
-    /// Shows it, and tells what went beyond what was asked for.
+    /// Shows the result, and reports side effects that were not requested.
     pub(crate) fn show(&self, screen: &Screen) -> Result<(), Failure> {
         self.note(screen);
         match self.title {
@@ -254,7 +254,7 @@ impl RunEnd {
         }
     }
 
-    /// The same on standard error, where standard output is somebody else's.
+    /// Shows the result on standard error, if another program owns standard output.
     pub(crate) fn tell(&self, screen: &Screen) -> Result<(), Failure> {
         self.note(screen);
         screen.tell_text(self)
@@ -294,7 +294,7 @@ impl RunEnd {
 struct RunEndObserver<'w> {
     work: &'w Work,
     extras: Extras<'w>,
-    /// What the run would do, once that is computed.
+    /// Effect of the run, once it is computed.
     end: Option<RunEnd>,
 }
 

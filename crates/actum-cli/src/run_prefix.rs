@@ -1,4 +1,4 @@
-//! A run as it is typed: its id, or enough of the beginning of it.
+//! Run as it is typed: its id, or enough of the beginning of it.
 
 use std::str::FromStr;
 
@@ -7,15 +7,15 @@ use actum_workspace::{Outcome, View};
 
 use crate::failure::Failure;
 
-/// How many characters of an id must be given at least.
+/// Minimum length of a prefix, in characters.
 pub(crate) const LENGTH_MIN: usize = 4;
 const LENGTH_MAX: usize = 12;
 
-/// The beginning of a run id, or all of it.
+/// Beginning of a run id, or all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RunPrefix(String);
 
-/// What was typed cannot be the beginning of a run id.
+/// Text that cannot be the beginning of a run id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("give {LENGTH_MIN} to {LENGTH_MAX} characters of a run id: 0-9 and a-z without i, l, o, u")]
 pub(crate) struct RunPrefixError;
@@ -39,8 +39,7 @@ impl std::fmt::Display for RunPrefix {
 }
 
 impl RunPrefix {
-    /// The one run that is meant. A whole id is taken at its word; the engine knows whether there
-    /// is such a run.
+    /// Returns the only run that matches. A whole id is not checked; the engine reports an unknown one.
     pub(crate) fn resolve(&self, view: &View) -> Result<RunId, Failure> {
         if let Some(run) = self.whole() {
             return Ok(run);
@@ -48,12 +47,12 @@ impl RunPrefix {
         self.pick(view.runs()?.into_iter().map(|known| known.run))
     }
 
-    /// The run, where all of its id was given.
+    /// Returns the run, if the whole id was given.
     pub(crate) fn whole(&self) -> Option<RunId> {
         self.0.parse().ok()
     }
 
-    /// Whether an id begins so.
+    /// Returns true if an id begins with the prefix.
     pub(crate) fn begins(&self, run: RunId) -> bool {
         run.to_string().starts_with(&self.0)
     }
@@ -68,7 +67,7 @@ impl RunPrefix {
     }
 }
 
-/// The newest run that changed something, which is meant where none is named.
+/// Returns the newest run that changed something, the default of commands.
 pub(crate) fn newest(view: &View) -> Result<RunId, Failure> {
     let runs = view.runs()?;
     let made = runs.iter().rev().find(|known| known.outcome == Outcome::Committed);

@@ -17,12 +17,12 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// The root of the workspace we are in.
+    /// Returns the root of the current workspace.
     pub(crate) fn root(&self) -> &Path {
         root::existing(&self.start)
     }
 
-    /// Notes that a workspace was made in `root`, and which one is above.
+    /// Prints a note that a workspace was made in `root`, and which one is above.
     pub(crate) fn note_made(&self, root: &Path) {
         let made = Quoted(root.as_os_str().as_bytes());
         self.screen.note(format_args!("made a workspace in {made}"));

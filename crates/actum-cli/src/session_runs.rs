@@ -1,4 +1,4 @@
-//! Runs that are selected by their session, their turn or their time, and are in effect.
+//! Runs in effect that are selected by their session, their turn or their time.
 
 use actum::EntryPoint;
 use actum_core::{Digest, RunId};
@@ -13,19 +13,20 @@ use crate::record::RecordedFacts;
 use crate::records::Seen;
 use crate::session::Session;
 
-/// Which runs are meant.
+/// Selection of runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Selection {
-    /// Those of a session of a client.
+    /// Runs of a session of a client.
     Session(String),
-    /// Those of the newest turn of a session; without a session, of the session whose turn is the newest. What was adopted
-    /// since it began belongs to it, and what an agent did in its shell with `--agent` and the name of its client.
+    /// Runs of the newest turn of a session; without a session, of the session with the newest turn. It includes
+    /// changes adopted since the turn began, and runs of an agent in its shell with `--agent` and the name of its
+    /// client.
     Turn(Option<String>),
-    /// Those since a time that the user or an agent of the user made, or only those of an agent.
+    /// Runs since a time, by the user or the user's agents, or only by one agent.
     Since(Time, Option<String>),
 }
 
-/// The runs that a selection means and that are in effect, newest first.
+/// Returns the selected runs that are in effect, newest first.
 pub(crate) fn runs_in_effect(
     view: &View,
     session: &Session,
@@ -70,21 +71,21 @@ pub(crate) fn runs_in_effect(
     Ok(found)
 }
 
-/// The newest turn, of a session if one is given.
+/// Returns the newest turn, of a session if one is given.
 fn newest_turn(view: &View, session: Option<&str>) -> Result<Option<Turn>, Failure> {
     let digests = session.map(|session| Client::ALL.map(|client| session_digest(client, session)));
     let turns = view.turns()?.into_iter().rev();
     Ok(turns.into_iter().find(|turn| digests.is_none_or(|digests| digests.contains(&turn.session))))
 }
 
-/// Whether it is a run of changes that `actum adopt` made one.
+/// Returns true for a run that `actum adopt` made of existing changes.
 fn is_adopted(told: &RecordedFacts) -> bool {
     told.record.as_ref().is_some_and(|record| {
         record.published_by == Publisher::Client && record.door == EntryPoint::CommandLine.as_str()
     })
 }
 
-/// Whether it was asked for on the command line, in the name of a client.
+/// Returns true if the run was requested on the command line, in the name of a client.
 fn is_by_agent_in_shell(told: &RecordedFacts) -> bool {
     told.record.as_ref().is_some_and(|record| {
         let agent = record.actor.agent.as_deref();
@@ -93,15 +94,15 @@ fn is_by_agent_in_shell(told: &RecordedFacts) -> bool {
     })
 }
 
-/// The session of a run, as turns have it.
+/// Returns the digest of the session of a run, as turns record it.
 fn digest_of(told: &RecordedFacts) -> Option<Digest> {
     let agent = told.record.as_ref()?.actor.agent.as_deref()?;
     let client = agent.parse::<Client>().ok()?;
     Some(session_digest(client, told.session()?))
 }
 
-/// Whether a run belongs to an actor. Without an agent that is so for the runs of all agents of the user, and for one without a
-/// record, which is nobody else's.
+/// Returns true if a run belongs to an actor. Without an agent this includes the runs of all agents of the user, and
+/// those without a record, which belong to no other user.
 fn is_own(told: &RecordedFacts, own: &Actor) -> bool {
     match &told.record {
         Some(record) => {

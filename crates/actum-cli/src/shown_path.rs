@@ -2,7 +2,7 @@
 
 use actum_api::path::WorkspacePath;
 
-/// The exact text of a path for JSON, or the escaped one where the bytes are no UTF-8.
+/// Returns the exact text of a path for JSON, or the escaped one if the bytes are not UTF-8.
 pub(crate) fn text(bytes: &[u8]) -> String {
     WorkspacePath::new(bytes).path
 }

@@ -1,4 +1,4 @@
-//! Signals that ask the program to end: they wait while a run is made, and find the terminal as it was.
+//! Termination signals: they are held while a run is made, and leave the terminal in its original state.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -14,37 +14,38 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
 use nix::unistd::Pid;
 
-/// How long a signal that came while the terminal was another may go unseen.
+/// Longest delay of a signal while the terminal is in another state.
 const STEP: Duration = Duration::from_millis(50);
 
-/// While it lives, `SIGINT`, `SIGTERM` and `SIGHUP` wait; then those do what they always do that did not wait before.
+/// Guard that holds `SIGINT`, `SIGTERM` and `SIGHUP`. When it is dropped, those that were not held before have their
+/// usual effect.
 #[derive(Debug)]
 pub(crate) struct Held(Option<SigSet>);
 
-/// Lets signals that ask the program to end wait.
+/// Holds the signals that ask the program to end.
 #[must_use = "they wait only as long as this lives"]
 pub(crate) fn hold() -> Held {
     let signals = asking_to_end();
-    // Where they cannot be held, a signal ends the run as a kill does, and recovery takes it back.
+    // If they cannot be held, a signal ends the run as a kill does, and recovery rolls it back.
     let before = signals.thread_swap_mask(SigmaskHow::SIG_BLOCK).ok();
     Held(before.map(|before| signals.iter().filter(|signal| !before.contains(*signal)).collect()))
 }
 
-/// Lets the signal wait by which a write beyond the limit of file sizes ends a program (`RLIMIT_FSIZE`, setrlimit(2)): the write fails
-/// then, and the failure is told.
+/// Holds the signal that ends a program on a write beyond the limit of file sizes (`RLIMIT_FSIZE`, setrlimit(2)). The
+/// write then fails, and the failure is reported.
 pub(crate) fn hold_file_size() {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGXFSZ);
     signals.thread_block().unwrap_or_default(); // it ends the program then, as it does by default
 }
 
-/// Lets all signals wait, for this thread and those that it starts meanwhile.
+/// Holds all signals, for this thread and those that it starts meanwhile.
 #[must_use = "they wait only as long as this lives"]
 pub(crate) fn hold_all() -> HeldAll {
     HeldAll(SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK).ok())
 }
 
-/// While it lives, all signals wait; then the thread has its earlier mask.
+/// Guard that holds all signals. When it is dropped, the thread has its earlier mask.
 #[derive(Debug)]
 pub(crate) struct HeldAll(Option<SigSet>);
 
@@ -56,14 +57,15 @@ impl Drop for HeldAll {
     }
 }
 
-/// Those that ask the program to end. What whoever started it has it ignore (nohup(1)) asks for nothing.
+/// Returns the signals that ask the program to end. A signal that the caller had set to be ignored (nohup(1)) is left
+/// out.
 fn asking_to_end() -> SigSet {
     let ignored = ignored().unwrap_or(0);
     let is_heard = |signal: &Signal| ignored & (1 << (*signal as u64 - 1)) == 0;
     [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().filter(is_heard).collect()
 }
 
-/// The signals that are ignored, a bit each (proc_pid_status(5)).
+/// Returns the ignored signals, a bit each (proc_pid_status(5)).
 #[expect(
     clippy::disallowed_methods,
     reason = "the kernel tells it there, and asking it needs no `unsafe`"
@@ -74,58 +76,58 @@ fn ignored() -> Option<u64> {
     u64::from_str_radix(mask.trim(), 16).ok()
 }
 
-/// Tells that one of these signals waits.
+/// Descriptor that reports a held signal.
 #[derive(Debug)]
 pub(crate) struct Waiting(SignalFd);
 
-/// What tells that a signal waits, while they are held.
+/// Opens a descriptor that reports held signals.
 ///
 /// # Errors
-/// What the kernel says.
+/// The descriptor cannot be opened.
 pub(crate) fn waiting() -> io::Result<Waiting> {
     let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
     Ok(Waiting(SignalFd::with_flags(&asking_to_end(), flags)?))
 }
 
 impl Waiting {
-    /// That asks for whatever runs to be ended.
+    /// Returns a stop request that a held signal triggers.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The descriptor cannot be duplicated.
     pub(crate) fn stop(&self) -> io::Result<Stop> {
         self.0.as_fd().try_clone_to_owned().map(Stop::when_readable)
     }
 
-    /// Whether any waits.
+    /// Returns true if a signal is held.
     pub(crate) fn is_any(&self) -> bool {
-        // Looked for without taking it.
+        // Polled without reading the signal.
         let mut asked = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
         matches!(poll(&mut asked, PollTimeout::ZERO), Ok(ready) if ready > 0)
     }
 
-    /// Returns once one waits.
+    /// Waits for a signal.
     pub(crate) fn wait(&self) {
         let mut asked = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
         while poll(&mut asked, PollTimeout::NONE) == Err(Errno::EINTR) {}
     }
 
-    /// Takes those that wait: what they asked for was done.
+    /// Discards the held signals, since their request was carried out.
     pub(crate) fn take(&self) {
         while let Ok(Some(_)) = self.0.read_signal() {}
     }
 }
 
-/// While it lives, the same signals put the terminal at standard input back before they do what they always do.
+/// Guard under which the same signals restore the terminal at standard input before they have their usual effect.
 #[must_use = "the terminal is put back only as long as this lives"]
 pub(crate) struct TerminalKept {
     is_over: Arc<AtomicBool>,
     _held: Held,
 }
 
-/// Keeps the terminal at standard input as it is now.
+/// Saves the state of the terminal at standard input, and restores it on a signal.
 ///
 /// # Errors
-/// Where there is no terminal, or nobody can look for signals.
+/// There is no terminal, or signals cannot be observed.
 pub(crate) fn keep_terminal() -> io::Result<TerminalKept> {
     let terminal = tcgetattr(io::stdin())?;
     let held = hold();
@@ -141,7 +143,7 @@ pub(crate) fn keep_terminal() -> io::Result<TerminalKept> {
     Ok(TerminalKept { is_over, _held: held })
 }
 
-/// Waits for a signal, until nobody needs that any more.
+/// Waits for a signal, until the guard is dropped.
 fn watch(came: &SignalFd, signals: SigSet, terminal: &Termios, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Acquire) {
         let Ok(Some(found)) = came.read_signal() else {
@@ -149,7 +151,7 @@ fn watch(came: &SignalFd, signals: SigSet, terminal: &Termios, is_over: &AtomicB
             continue;
         };
         let signal = i32::try_from(found.ssi_signo).ok().and_then(|it| Signal::try_from(it).ok());
-        // The program ends here, whether the terminal could be put back or not.
+        // The program ends here, whether the terminal could be restored or not.
         tcsetattr(io::stdin(), SetArg::TCSANOW, terminal).unwrap_or_default();
         signals.thread_unblock().unwrap_or_default();
         kill(Pid::this(), signal.unwrap_or(Signal::SIGTERM)).unwrap_or_default();
@@ -165,7 +167,7 @@ impl Drop for TerminalKept {
 impl Drop for Held {
     fn drop(&mut self) {
         if let Some(signals) = self.0 {
-            // What could be held can be let go.
+            // A signal that could be held can be released.
             signals.thread_unblock().unwrap_or_default();
         }
     }
@@ -175,7 +177,7 @@ impl Drop for Held {
 mod tests {
     use super::*;
 
-    /// FE-1: what is held twice waits until the outer holder lets it go.
+    /// FE-1: signals held twice wait until the outer holder releases them.
     #[test]
     fn signals_wait_until_the_first_holder_lets_them_go() {
         let is_held = || SigSet::thread_get_mask().unwrap().contains(Signal::SIGTERM);

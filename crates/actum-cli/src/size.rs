@@ -1,17 +1,17 @@
-//! Sizes as people type and read them.
+//! Sizes as users type and read them.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A number of bytes.
+/// Number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) u64);
 
-/// The units above the byte, each 1024 times the one before.
+/// Units above the byte, each 1024 times the one before.
 const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
 const STEP: u64 = 1024;
 
-/// What was typed is no size.
+/// Invalid size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SizeError {
     #[error("give bytes, or a whole number with K, M, G or T, which count by 1024: `500M`")]
@@ -23,7 +23,7 @@ pub(crate) enum SizeError {
 impl FromStr for Size {
     type Err = SizeError;
 
-    /// `65536`, `64K` or `64KiB`.
+    /// Parses `65536`, `64K` or `64KiB`.
     fn from_str(text: &str) -> Result<Self, SizeError> {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, unit) = text.split_at_checked(digits).ok_or(SizeError::Malformed)?;
@@ -45,12 +45,12 @@ impl FromStr for Size {
 }
 
 impl fmt::Display for Size {
-    /// In the largest unit of which there is one, to a tenth: `1 byte`, `32 KiB`, `1.5 GiB`.
+    /// Writes the largest unit that fits at least once, to a tenth: `1 byte`, `32 KiB`, `1.5 GiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = u128::from(self.0);
         let (mut unit, mut name) = (1, None);
         for next in UNITS {
-            // What is rounded to 1024 of a unit is one of the next.
+            // A value that rounds to 1024 of a unit is written as one of the next.
             if tenths(bytes, unit) < 10 * u128::from(STEP) {
                 break;
             }
@@ -65,7 +65,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// How many tenths of `unit` there are, rounded.
+/// Returns the number of tenths of `unit`, rounded.
 fn tenths(bytes: u128, unit: u128) -> u128 {
     (bytes * 10 + unit / 2) / unit
 }

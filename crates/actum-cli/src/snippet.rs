@@ -1,4 +1,4 @@
-//! Quoted content of an input in an error: the line with a mark below the place, or the reason for quoting nothing.
+//! Quoted content of an input in an error: the line with a mark below the position, or the reason for quoting nothing.
 
 use std::fmt::{self, Display};
 use std::path::Path;
@@ -13,13 +13,13 @@ use crate::private_place;
 /// and logs keep messages, so a credential is never quoted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Quote {
-    /// The line at the place, where there is one.
+    /// Line at the position, if there is one.
     Shown(Option<Box<Snippet>>),
-    /// Nothing but the place.
+    /// Nothing but the position.
     Withheld { place: Option<Place>, why: Withheld },
 }
 
-/// Why no content of an input is quoted.
+/// Reason for quoting no content of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Withheld {
     #[error("the file is in a usual place of credentials, of the system or of the operator")]
@@ -31,7 +31,7 @@ pub(crate) enum Withheld {
 }
 
 impl Quote {
-    /// Decides what an error at `place` quotes of `input`, which was read from `file`, or from standard input.
+    /// Decides the quote of an error at `place` in `input`, which was read from `file`, or from standard input.
     pub(crate) fn new(file: Option<&Path>, input: &[u8], place: Option<Place>) -> Self {
         match Withheld::find(file, input, place) {
             Some(why) => Self::Withheld { place, why },
@@ -39,7 +39,8 @@ impl Quote {
         }
     }
 
-    /// Decides the same of `input` that should be a document of this program. Nothing is quoted of a file of another kind.
+    /// Decides the quote of `input` that should be a document of this program. Nothing is quoted of a file of another
+    /// kind.
     pub(crate) fn of_kind(self, is_expected: bool) -> Self {
         match self {
             Self::Shown(_) if !is_expected => Self::Withheld { place: None, why: Withheld::Kind },
@@ -47,7 +48,7 @@ impl Quote {
         }
     }
 
-    /// The message about `problem`, which may quote the input; of a withheld one its kind and its place.
+    /// Returns the message about `problem`, which may quote the input; of a withheld one, its kind and position.
     pub(crate) fn message(&self, problem: &dyn Display, kind: &str) -> String {
         match self {
             Self::Shown(_) => problem.to_string(),
@@ -59,7 +60,7 @@ impl Quote {
         }
     }
 
-    /// The same message where the place is reported beside it.
+    /// Returns the message if the position is reported beside it.
     pub(crate) fn message_at_place(&self, problem: &dyn Display, kind: &str) -> String {
         match self {
             Self::Shown(_) => problem.to_string(),
@@ -69,12 +70,12 @@ impl Quote {
         }
     }
 
-    /// Whether content may be shown.
+    /// Returns true if content may be shown.
     pub(crate) fn is_shown(&self) -> bool {
         matches!(self, Self::Shown(_))
     }
 
-    /// The line that is shown.
+    /// Returns the line that is shown.
     pub(crate) fn snippet(&self) -> Option<&Snippet> {
         match self {
             Self::Shown(snippet) => snippet.as_deref(),
@@ -101,26 +102,26 @@ impl Withheld {
     }
 }
 
-/// How many bytes of a line are shown.
+/// Limit of the shown part of a line, in bytes.
 const SHOWN_BYTES_MAX: usize = 100;
 
-/// A line of an input and a place in it.
+/// Line of an input and a position in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Snippet {
     number: u64,
     text: String,
-    /// How many characters of the text stand before the place.
+    /// Number of characters of the text before the position.
     indent: usize,
 }
 
 impl Snippet {
-    /// The line at `place`; `None` where the input has no such line.
+    /// Returns the line at `place`; `None` if the input has no such line.
     fn of(input: &[u8], place: Place) -> Option<Self> {
         let index = usize::try_from(place.line.checked_sub(1)?).ok()?;
         let line = input.split(|&b| b == b'\n').nth(index)?;
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let column = usize::try_from(place.column.saturating_sub(1)).ok()?.min(line.len());
-        // Of a long line what is around the place.
+        // Of a long line, only the part around the position is shown.
         let start = column.saturating_sub(SHOWN_BYTES_MAX / 2);
         let end = line.len().min(start.saturating_add(SHOWN_BYTES_MAX));
         let shown = |from: usize, to: usize| {

@@ -1,5 +1,5 @@
 //! Status lines for the protocol layer: to a descriptor that it opened, or to a FIFO that it reads. No path of a
-//! regular file is opened here, so that no file is appended to that the caller could not write itself.
+//! regular file is opened here, so no file is appended to that the caller could not write itself.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
@@ -15,7 +15,7 @@ use nix::fcntl::OFlag;
 
 use crate::failure::{Failure, FailureKind};
 
-/// A target that takes no status lines.
+/// Target that takes no status lines.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StatusTargetError {
     #[error("the descriptor {number} is not open for writing: {source}")]
@@ -26,7 +26,7 @@ pub(crate) enum StatusTargetError {
     Unopened(io::Error),
 }
 
-/// Opens what status lines go to: `fd:N`, `/dev/fd/N`, or the path of a FIFO that somebody reads, seen from `start`.
+/// Opens the target of status lines: `fd:N`, `/dev/fd/N`, or the path of a FIFO with a reader, relative to `start`.
 ///
 /// A descriptor has to be inherited, so this comes before anything else is opened.
 pub(crate) fn open(target: &OsStr, start: &Path) -> Result<File, Failure> {
@@ -39,7 +39,7 @@ pub(crate) fn open(target: &OsStr, start: &Path) -> Result<File, Failure> {
     Ok(opened.map_err(|why| StatusLinesFailure { target: target.to_owned(), why })?)
 }
 
-/// The descriptor that is named.
+/// Returns the named descriptor.
 fn descriptor(target: &OsStr) -> Option<RawFd> {
     let target = target.to_str()?;
     let number = target.strip_prefix("fd:").or_else(|| target.strip_prefix("/dev/fd/"))?;
@@ -53,7 +53,7 @@ fn fifo(path: &Path) -> Result<File, StatusTargetError> {
     }
     let opened = OpenOptions::new()
         .write(true)
-        // A FIFO that nobody reads is an error, and nothing to wait for.
+        // A FIFO without a reader is an error; the open does not wait for one.
         .custom_flags(OFlag::O_NONBLOCK.bits() | OFlag::O_NOFOLLOW.bits())
         .open(path)
         .map_err(StatusTargetError::Unopened)?;

@@ -1,7 +1,7 @@
-//! Colours. They only repeat what the text says, and are left out where nobody sees them.
+//! Colours. They only repeat what the text states, and are left out unless a terminal shows them.
 //!
-//! A text holds no escape sequences: a noncharacter marks where a colour begins, and [`guard`](crate::guard)
-//! alone writes the sequence for it. So an escape sequence in a text is never one of ours.
+//! A text holds no escape sequences: a noncharacter marks the start of a colour, and only [`guard`](crate::guard)
+//! writes the sequence for it. So an escape sequence in a text is never one of actum.
 
 use std::fmt::{self, Display};
 
@@ -18,10 +18,10 @@ pub(crate) const CHANGED: Style = AnsiColor::Yellow.on_default();
 const HUNK: Style = AnsiColor::Cyan.on_default();
 const PLAIN: Style = Style::new();
 
-/// Something shown in a colour.
+/// Value that is shown in a colour.
 pub(crate) struct Painted<T>(pub(crate) Style, pub(crate) T);
 
-/// Marks of the styles, in this order from [`FIRST_MARK`] on; that of the plain one ends each of them.
+/// Marked styles, in this order from [`FIRST_MARK`] on; the plain one ends each of them.
 const MARKED: [Style; 9] = [PLAIN, ERROR, HINT, NOTE, RUN, ADDED, REMOVED, PLAIN.bold(), HUNK];
 const FIRST_MARK: u32 = 0xfdd0;
 
@@ -40,14 +40,14 @@ fn mark(style: Style) -> Option<char> {
     char::from_u32(FIRST_MARK + u32::try_from(at).ok()?)
 }
 
-/// Escape sequence that a mark stands for.
+/// Returns the escape sequence of a mark.
 pub(crate) fn sequence(mark: char) -> Option<String> {
     let at = usize::try_from(u32::from(mark).checked_sub(FIRST_MARK)?).ok()?;
     let style = MARKED.get(at)?;
     Some(if *style == PLAIN { anstyle::Reset.to_string() } else { style.to_string() })
 }
 
-/// The colour of a part of a diff, as git has it.
+/// Returns the colour of a part of a diff, as in git.
 pub(crate) fn of_part(part: Part) -> Style {
     match part {
         Part::Header | Part::Binary => PLAIN.bold(),

@@ -13,8 +13,8 @@ use actum_task::{Setting, SystemConfig};
 
 use crate::clock;
 
-/// Lists the changed settings of `config` for a task of `actor` in the workspace at `root`. `description` is that of its
-/// plan, where the plan is at hand.
+/// Lists the changed settings of `config` for a task of `actor` in the workspace at `root`. `description` is that of
+/// its plan, if the plan is available.
 pub(crate) fn new(
     config: &SystemConfig,
     description: Option<&str>,
@@ -31,7 +31,7 @@ pub(crate) fn new(
     TaskSettings { settings, commit, commit_body }
 }
 
-/// Lists those of a request, whose digest covers the config; none where the request is no task.
+/// Lists those of a request, whose digest covers the config; none if the request is no task.
 pub(crate) fn of_request(request: &Request, root: &Path) -> TaskSettings {
     let Some(task) = &request.task else { return TaskSettings::default() };
     match SystemConfig::read(task.config.as_bytes()) {

@@ -1,4 +1,4 @@
-//! Times in UTC as RFC 3339 writes them.
+//! Times in UTC in the form of RFC 3339.
 
 use std::fmt::Display;
 
@@ -9,18 +9,18 @@ use jiff::Timestamp;
 use crate::duration;
 use crate::failure::Failure;
 
-/// How long ago a time is, for people; a date where that says more.
+/// Returns the human-readable age of a time; a date if that is clearer.
 pub(crate) fn ago(time: Time) -> String {
     exact_of(time).map_or_else(|| fallback(time), |stamp| between(stamp, Timestamp::now()))
 }
 
-/// A time to the second, and how long ago it is.
+/// Returns a time to the second, and its age.
 pub(crate) fn to_the_second(time: Time) -> String {
     let stamp = exact_of(time).map_or_else(|| fallback(time), |stamp| format!("{stamp:.0}"));
     format!("{stamp} ({})", ago(time))
 }
 
-/// Reads a time in the past: how long ago (`30m`, `2h`, `1d`), or a date and time (RFC 3339).
+/// Reads a time in the past: an age (`30m`, `2h`, `1d`), or a date and time (RFC 3339).
 ///
 /// # Errors
 /// `Usage`.
@@ -58,15 +58,15 @@ fn between(then: Timestamp, now: Timestamp) -> String {
 const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
-/// From this age on a date says more.
+/// Age in seconds from which a date is clearer.
 const DATED: i64 = 14 * DAY;
 
-/// A time with all its digits, for programs.
+/// Returns a time with all its digits, for programs.
 pub(crate) fn exact(time: Time) -> String {
     exact_of(time).map_or_else(|| fallback(time), |stamp| stamp.to_string())
 }
 
-/// A time of the ledger, to the second.
+/// Returns a time of the ledger, to the second.
 pub(crate) fn second(time: impl Display) -> String {
     let text = time.to_string();
     text.split('.').next().map(|second| format!("{second}Z")).unwrap_or(text)
@@ -76,7 +76,7 @@ fn exact_of(time: Time) -> Option<Timestamp> {
     Timestamp::from_nanosecond(time.0.into()).ok()
 }
 
-/// Every number of nanoseconds in 64 bits has a date, so this is never seen.
+/// Returns the fallback text, which is never shown: every number of nanoseconds in 64 bits has a date.
 fn fallback(time: Time) -> String {
     format!("{} ns", time.0)
 }

@@ -1,4 +1,4 @@
-//! The keys that a verification rests on, and where they are from.
+//! Keys that a verification rests on, and their origin.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -14,7 +14,7 @@ use crate::ledger_failure::LedgerFailure;
 use crate::snippet::Quote;
 use crate::{home, input, own_format, shown_path};
 
-/// A keyring, and where it is from.
+/// Keyring, and its origin.
 pub(crate) struct Trusted {
     pub(crate) keyring: Keyring,
     /// File and its origin, for documents.
@@ -23,7 +23,7 @@ pub(crate) struct Trusted {
 }
 
 impl Trusted {
-    /// The keyring in `file`, seen from `start`; without one that of this user.
+    /// Reads the keyring in `file`, relative to `start`; without one, that of this user.
     pub(crate) fn read(file: Option<&Path>, start: &Path) -> Result<Self, Failure> {
         match file {
             Some(file) => {
@@ -46,7 +46,7 @@ impl Trusted {
         }
     }
 
-    /// The keyring of this user.
+    /// Reads the keyring of this user.
     pub(crate) fn own() -> Result<Self, Failure> {
         let path = home::path()?;
         match LedgerHome::open_existing(&path).map_err(actum::Error::from)? {
@@ -55,7 +55,7 @@ impl Trusted {
         }
     }
 
-    /// The keyring of a home that is open.
+    /// Reads the keyring of an open home.
     pub(crate) fn in_home(home: &LedgerHome) -> Result<Self, Failure> {
         let keys = Keys::open_existing(home).map_err(actum::Error::from)?;
         let keys = keys.ok_or_else(|| LedgerFailure::NoKeys { home: home.path().to_owned() })?;
@@ -68,7 +68,7 @@ impl Trusted {
         Self { keyring, document: TrustedKeyring { file, source }, shown_file }
     }
 
-    /// What the text of a verification says of it.
+    /// Writes the lines about the keyring in the text of a verification.
     pub(crate) fn write_text(&self, out: &mut dyn io::Write) -> io::Result<()> {
         let whose = match self.document.source {
             KeyringSource::Argument => "",

@@ -1,4 +1,4 @@
-//! The verbs, one file each.
+//! Verbs, one file each.
 
 mod action;
 mod adopt;
@@ -59,8 +59,8 @@ pub(crate) use explained::explained;
 
 macro_rules! verbs {
     ($($verb:ident($arguments:ty) = $run:path,)*) => {
-        /// What to do. Only the verb that was typed is described to the parser: to describe all takes longer
-        /// than to run most.
+        /// Verb to run. Only the verb that was typed is described to the parser: describing all takes longer than
+        /// running most.
         #[derive(clap::Subcommand)]
         #[command(defer = true)]
         pub(crate) enum Verb {
@@ -75,7 +75,7 @@ macro_rules! verbs {
             }
         }
 
-        /// The same verbs, all described: for help, errors, completions and manual pages.
+        /// All verbs, described: for help, errors, completions and manual pages.
         #[derive(clap::Subcommand)]
         pub(crate) enum DescribedVerb {
             $($verb($arguments),)*
@@ -133,17 +133,17 @@ verbs! {
 }
 
 impl Verb {
-    /// Runs the verb, then prints which decisions wait: whether it succeeded or not.
+    /// Runs the verb, then prints the pending decisions, whether it succeeded or not.
     pub(crate) fn run_and_remind(&self, session: &Session) -> Result<Exit, Failure> {
         let ended = self.run(session);
-        // Of a server nobody reads it, or only once the server has ended.
+        // The standard error of a server is not read, or only once the server has ended.
         if !self.is_hook() && !matches!(self, Self::Mcp(_)) {
             waiting::print(session);
         }
         ended
     }
 
-    /// Whether a client waits for the answer, and reads what is on standard error.
+    /// Returns true if a client waits for the answer, and reads standard error.
     pub(crate) fn is_hook(&self) -> bool {
         matches!(self, Self::Hook(_))
     }

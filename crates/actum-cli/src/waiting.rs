@@ -1,4 +1,4 @@
-//! Decisions that wait: shown by every command until they take effect or are rejected.
+//! Pending decisions: shown by every command until they take effect or are rejected.
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ use crate::{clock, home, root, timestamp};
 /// Name of the request to bind a workspace to another ledger, in its state directory.
 const ADOPTION: &str = "adoption";
 
-/// Prints the decisions that wait in this installation and in the workspace here. One that cannot be read is printed
-/// as such, and does not keep the command from working.
+/// Prints the pending decisions of this installation and of this workspace. A decision that cannot be read is printed
+/// as unreadable, and does not stop the command.
 pub(crate) fn print(session: &Session) {
     for waiting in [of_installation(), of_workspace(root::existing(&session.start))] {
         match waiting {

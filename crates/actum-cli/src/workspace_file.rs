@@ -1,4 +1,4 @@
-//! Files of a workspace, read for a client: below its root, and no link on the way.
+//! Files of a workspace, read for a client: below its root, without following links.
 
 use std::ffi::OsStr;
 use std::io;
@@ -13,10 +13,10 @@ use actum_workspace::{STATE_DIRECTORY, read_file};
 use crate::failure::Failure;
 use crate::private_place;
 
-/// Bytes of a file that is read at most.
+/// Limit of the bytes of a file that are read.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// A file that was read.
+/// File that was read.
 pub(crate) struct WorkspaceFile {
     pub(crate) digest: Digest,
     bytes: Vec<u8>,
@@ -28,26 +28,26 @@ pub(crate) struct Lines {
     pub(crate) text: String,
 }
 
-/// The path in the workspace that a client names, relative or absolute.
+/// Returns the path in the workspace that a client names, relative or absolute.
 pub(crate) fn path(named: &str, root: &Path) -> Result<RelPath, Failure> {
     let inside = Path::new(named).strip_prefix(root).unwrap_or(Path::new(named));
     RelPath::new(inside.as_os_str().as_bytes())
         .map_err(|error| unreadable(named, io::Error::other(error.to_string())))
 }
 
-/// Reads a file; `None` where there is none.
+/// Reads a file; `None` if it does not exist.
 pub(crate) fn read(root: &Path, path: &RelPath) -> Result<Option<WorkspaceFile>, Failure> {
     let quoted = || String::from_utf8_lossy(path.as_bytes()).into_owned();
     let bytes = bytes(root, path).map_err(|error| unreadable(&quoted(), error))?;
     Ok(bytes.map(|bytes| WorkspaceFile { digest: Digest::of(&bytes), bytes }))
 }
 
-/// The failure to read a path.
+/// Makes the failure to read a path.
 pub(crate) fn unreadable(named: &str, source: io::Error) -> Failure {
     Failure::Unreadable { input: format!("`{}`", Quoted(named.as_bytes())), source }
 }
 
-/// Bytes of a file that a client may read; `None` where there is none.
+/// Returns the bytes of a file that a client may read; `None` if it does not exist.
 fn bytes(root: &Path, path: &RelPath) -> io::Result<Option<Vec<u8>>> {
     if path.components().any(|name| name == STATE_DIRECTORY.as_bytes()) {
         return Err(io::Error::other("it is state of actum"));
@@ -59,10 +59,10 @@ fn bytes(root: &Path, path: &RelPath) -> io::Result<Option<Vec<u8>>> {
 }
 
 impl WorkspaceFile {
-    /// Lines from the one of this number, counted from 1. A line in which a credential was found is withheld.
+    /// Returns lines from a line number, counted from 1. A line in which a credential was found is withheld.
     ///
     /// # Errors
-    /// The file is no text.
+    /// The file is not text.
     pub(crate) fn lines(&self, first: usize, max: usize, chars_max: usize) -> io::Result<Lines> {
         let text = std::str::from_utf8(&self.bytes)
             .map_err(|_| io::Error::other("it is not UTF-8 text"))?;

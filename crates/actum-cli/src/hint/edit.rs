@@ -8,7 +8,7 @@ use actum_edit::edit::{
 
 use super::{AMBIGUOUS, AS_A_DIFF, OTHER_CONTENT};
 
-/// Hint for an edit that does not fit.
+/// Returns the hint for an edit that does not fit.
 pub(super) fn after(error: &EditError) -> &'static str {
     match error {
         EditError::TooMuch { .. } => {
@@ -18,7 +18,7 @@ pub(super) fn after(error: &EditError) -> &'static str {
             "to make a file, give it whole: `{\"path\": \"FILE\", \"content\": \"…\"}`"
         }
         EditError::Replace(ReplacementError::Same { .. }) => "leave the edit out",
-        // That many are not replaced at once either.
+        // That many matches cannot be replaced at once either.
         EditError::Replace(ReplacementError::Ambiguous { lines, .. })
             if lines.0.len() > OCCURRENCES_MAX =>
         {

@@ -2,7 +2,7 @@
 
 use actum_edit::format::{Problem, Remedy};
 
-/// Hint for an input that is not sound.
+/// Returns the hint for a wrong input.
 pub(crate) fn after(problem: &Problem) -> Option<String> {
     let hint = match problem.remedy()? {
         Remedy::RelativePaths => {

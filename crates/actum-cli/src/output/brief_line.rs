@@ -1,4 +1,4 @@
-//! The line that `--json=brief` writes. A document without a status of its own waits for the exit code of the command.
+//! Line that `--json=brief` writes. A document without a status of its own waits for the exit code of the command.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -8,17 +8,17 @@ use actum_api::brief::{Brief, BriefParts};
 use super::write_json;
 use crate::exit::Exit;
 
-/// What became of the line.
+/// State of the line.
 enum Line {
     /// Nothing was shown.
     Due,
-    /// This was shown, and has no status.
+    /// A document without a status was shown.
     Waiting(Box<BriefParts>),
-    /// It is written, or something that stands for itself is.
+    /// The line or a standalone document is written.
     Written,
 }
 
-/// The line of this process. It is not part of `Screen`, of which there are many copies.
+/// Line of this process. It is not part of `Screen`, which has many copies.
 static LINE: Mutex<Line> = Mutex::new(Line::Due);
 
 fn set(line: Line) -> Line {
@@ -31,24 +31,24 @@ pub(super) fn show(parts: BriefParts) -> io::Result<()> {
         return write(parts, Exit::Success);
     }
     match set(Line::Waiting(Box::new(parts))) {
-        // Another follows it, so it did not fail.
+        // Another document follows, so this one did not fail.
         Line::Waiting(earlier) => write_json(&Brief::new(*earlier, Exit::Success.status())),
         Line::Due | Line::Written => Ok(()),
     }
 }
 
-/// Writes a document now, with the status of `exit` where it has none.
+/// Writes a document now, with the status of `exit` if it has none.
 pub(super) fn write(parts: BriefParts, exit: Exit) -> io::Result<()> {
     set(Line::Written);
     write_json(&Brief::new(parts, exit.status()))
 }
 
-/// Takes note of a document that is written as it is, so that no line follows it.
+/// Records that a document is written unchanged, so that no line follows it.
 pub(super) fn skip() {
     set(Line::Written);
 }
 
-/// Writes what is left to write.
+/// Writes the line if it is still due.
 pub(super) fn end(exit: Exit) -> io::Result<()> {
     match set(Line::Written) {
         Line::Written => Ok(()),

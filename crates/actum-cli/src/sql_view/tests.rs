@@ -1,11 +1,11 @@
-//! Tests of what an approver sees of an SQL step.
+//! Tests of the view of an SQL step for approvers.
 
 use super::*;
 
 fn text(preview: &SqlPreview, width: usize) -> String {
     let mut out = Vec::new();
     write(preview, width, &mut out).unwrap();
-    // Marks of colours have no width; `guard` takes them out.
+    // Marks of colours have no width; `guard` removes them.
     String::from_utf8(out).unwrap().replace(|c| ('\u{fdd0}'..='\u{fdef}').contains(&c), "")
 }
 
@@ -40,7 +40,7 @@ fn customer() -> SqlTable {
     }
 }
 
-/// EX-11: changed rows stand side by side, removed ones on the left, new ones on the right.
+/// EX-11: changed rows are side by side, removed ones on the left, new ones on the right.
 #[test]
 fn rows_stand_side_by_side() {
     let preview = SqlPreview {
@@ -149,7 +149,7 @@ fn hostile_values_are_escaped_and_cut() {
     }
 }
 
-/// EX-11: `NULL`, a text `NULL` and an empty text are told apart, and a value that was cut has no closing quote.
+/// EX-11: `NULL`, a text `NULL` and an empty text are distinguished, and a value that was cut has no closing quote.
 #[test]
 fn values_are_shown_by_their_type() {
     let table = SqlTable { columns: columns(&[("a", "VARCHAR"), ("b", "BLOB")]), ..customer() };

@@ -22,7 +22,7 @@ use crate::run_arguments::label;
 use crate::snippet::Quote;
 use crate::{actor, hint, input, notify, policy, records, recovery_note, root, signals};
 
-/// Carry out what an agent plans: a plan envelope in, a result envelope out
+/// Carry out an agent's plan: a plan envelope in, a result envelope out
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -38,41 +38,41 @@ enum Verb {
 /// Print the JSON Schema of a plan envelope, a result envelope, or the `action.json` of a package
 #[derive(clap::Args)]
 pub(crate) struct SchemaArguments {
-    /// Which
+    /// Name of the schema
     #[arg(value_enum)]
     document: SchemaOf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum SchemaOf {
-    /// What goes in
+    /// Input of `actum action run`
     Plan,
-    /// What comes out
+    /// Output of `actum action run`
     Result,
-    /// What a package says of itself
+    /// Manifest of a package
     Package,
 }
 
 /// Carry out a plan envelope, and print its result envelope
 ///
-/// The action is judged, carried out where nobody sees it, checked, and then kept or dropped, all of it. Whatever
-/// became of it, the result envelope on standard output says so, and the ledger has the same. The exit code tells the
-/// status: 0 succeeded, 1 rejected, 3 reverted, 4 failed, 6 queued. A malformed envelope is rejected, too. There is an
-/// error instead of a result where the file is not JSON or its `actionType` cannot be read, and where the result could
-/// not be recorded.
+/// The action is judged, carried out where no other process sees it, checked, and then kept or dropped as a whole. The
+/// result envelope on standard output reports the outcome, and the ledger records it. The exit code is the status: 0
+/// succeeded, 1 rejected, 3 reverted, 4 failed, 6 queued. A malformed envelope is rejected, too. An error is reported
+/// instead of a result if the file is not JSON, if its `actionType` cannot be read, or if the result could not be
+/// recorded.
 #[derive(clap::Args)]
 pub(crate) struct RunArguments {
-    /// The file that holds the plan envelope; `-` is standard input
+    /// File with the plan envelope; `-` is standard input
     file: PathBuf,
-    /// Do it once: where a run was made under this key before, the result says so and nothing is changed
+    /// Do it once: if a run was made under this key before, report that run and change nothing
     #[arg(long, value_name = "KEY", value_parser = StringValueParser::new().try_map(|text| RequestKey::from_caller(&text)))]
     request_key: Option<RequestKey>,
-    /// The agent that asks, for the record
+    /// Record NAME as the agent that makes the request
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
     #[command(flatten)]
     lease: LeaseArgument,
-    /// Wait for another process that is at work in the workspace
+    /// Wait if another process is at work in the workspace
     #[arg(long)]
     wait: bool,
 }
@@ -140,17 +140,17 @@ impl RunArguments {
     }
 }
 
-/// What was read from the input.
+/// Parsed input.
 enum Asked {
     Plan(Box<PlanEnvelope>),
-    /// It names its action, so the result says what is wrong.
+    /// The envelope names its action, so the result reports the error.
     Malformed {
         plan: Box<MalformedPlan>,
         message: String,
     },
 }
 
-/// Carries out the request of a plan to which a person agreed.
+/// Carries out the request of an approved plan.
 pub(super) fn act_as_approved(
     session: &Session,
     root: &Path,
@@ -182,8 +182,8 @@ fn act(
     })
 }
 
-/// Opens the engine of a workspace with what carries actions out, lets `act` use it, and `tell` report. What a signal asked
-/// for meanwhile, the report says.
+/// Opens the engine of a workspace with a runner for actions, lets `act` use it, and `tell` report. The report includes
+/// the effect of a signal that came meanwhile.
 pub(super) fn with_engine<T>(
     session: &Session,
     root: &Path,
@@ -192,13 +192,13 @@ pub(super) fn with_engine<T>(
     tell: impl FnOnce(&mut T, Option<&PolicyInForce>) -> Result<Exit, Failure>,
 ) -> Result<Exit, Failure> {
     let files = policy::files()?;
-    // Where it cannot be used, the result says so: nothing is done.
+    // If the policy cannot be used, the result reports it, and nothing is done.
     let in_force: Option<PolicyInForce> = files.read(root).ok();
     let (checked, records) = records::open_for(root, &session.tenant)?;
     let lease = lease(&records)?;
     let mut engine =
         checked.engine(records)?.under_files(files, root).holding(|| Box::new(signals::hold()));
-    // Where nobody can look for signals, one ends the program as a kill does.
+    // If signals cannot be observed, one ends the program as a kill does.
     let waiting = signals::waiting().ok();
     if let Some(in_force) = &in_force {
         let mut runner =
@@ -214,22 +214,22 @@ pub(super) fn with_engine<T>(
     let acted = act(&mut engine, lease.as_ref());
     recovery_note::tell(&session.screen, engine.recovery());
     records::tell(&session.screen, &engine);
-    // It holds signals back until the report is out.
+    // The engine holds signals until the report is printed.
     let mut acted = acted?;
     let exit = tell(&mut acted, in_force.as_ref())?;
     if let Some(warning) = engine.finish() {
         session.screen.note(format_args!("what was done is recorded, but {warning}"));
     }
-    // The result says how it ended, also where a signal asked for that.
+    // The result reports the outcome, also if a signal requested it.
     if let Some(waiting) = waiting {
         waiting.take();
     }
-    // What is left to close is closed by the kernel as well.
+    // The kernel closes the remaining files.
     std::mem::forget(engine);
     Ok(exit)
 }
 
-/// Prints the result envelope: on one line for programs, and for a person so that it can be read.
+/// Prints the result envelope: on one line for programs, indented for users.
 fn tell(session: &Session, acted: &ActionOutcome) -> Result<(), Failure> {
     let written = match io::stdout().is_terminal() {
         true => serde_json::to_vec_pretty(&acted.envelope).map_err(io::Error::other),

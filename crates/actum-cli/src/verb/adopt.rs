@@ -1,4 +1,4 @@
-//! `actum adopt`: makes a run of what was changed without one.
+//! `actum adopt`: makes a run of changes that were made without one.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,28 +25,29 @@ use crate::{policy, records};
 
 /// Make a run of changes that no run made, so that they can be undone
 ///
-/// Commands of an agent's client, and people, change files without actum. Where `actum protect` is set up, actum notes the state of
-/// the workspace at each prompt, and `adopt` makes one run of all that was changed since and is no run: judged by the gates, signed, and
-/// undoable. No file is touched. Elsewhere it is about files that a run changed and that were edited since.
+/// Commands of an agent's client, and users, change files without actum. In a workspace with `actum protect`, actum
+/// records the state at each prompt, and `adopt` makes one run of all later changes outside of runs: judged by the
+/// gates, signed, and undoable. No file is touched. Other workspaces adopt only later edits of files that a run
+/// changed.
 ///
-/// A change whose earlier state is not known is named and left as it is: a file over 1 MiB that changed and is not in git. Directories
-/// that git ignores are not looked into.
+/// A change whose earlier state is unknown is listed and not adopted: a changed file over 1 MiB that is not in git.
+/// Directories that git ignores are not searched.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Files and directories; without them all that was changed
+    /// Adopt only changes of these files and directories
     #[arg(value_name = "PATH")]
     paths: Vec<OsString>,
-    /// Bring back what was there before, in place of keeping the changes
+    /// Restore the earlier content instead of keeping the changes
     #[arg(long)]
     restore: bool,
-    /// A line for the log
+    /// Set the line that the log shows
     #[arg(long, value_name = "TEXT", value_parser = run_arguments::label)]
     label: Option<String>,
     #[command(flatten)]
     run_arguments: RunArguments,
 }
 
-/// Paths that a message names at most.
+/// Limit of the paths that a message names.
 const NAMED_MAX: usize = 5;
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -86,8 +87,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 impl Arguments {
-    /// Takes a snapshot of what was there before the undeclared changes that are meant. Without paths those stay out that the
-    /// gates refuse whatever their content is.
+    /// Takes a snapshot of the earlier content of the selected undeclared changes. Without paths, changes are left out
+    /// that the gates refuse whatever their content is.
     fn take_snapshot(
         &self,
         (workspace, session): (&mut Workspace, &Session),
@@ -126,12 +127,12 @@ impl Arguments {
         Ok(changes)
     }
 
-    /// The paths below the root that are meant; none of them means all.
+    /// Returns the selected paths below the root; an empty list selects all.
     fn meant(&self, session: &Session) -> Result<Vec<RelPath>, Failure> {
         let root = session.root();
         let mut meant = Vec::new();
         for path in &self.paths {
-            // A link is meant itself, and not what it leads to.
+            // A link itself is selected, and not its target.
             let named = session.start.join(path);
             let whole = match (named.parent(), named.file_name()) {
                 (Some(parent), Some(name)) => actum::real_path(parent).join(name),
@@ -150,15 +151,15 @@ impl Arguments {
     }
 }
 
-/// Whether the gates refuse any change of a path, whatever its content.
+/// Returns true if the gates refuse any change of a path, whatever its content.
 fn is_refused(in_force: &PolicyInForce, path: &RelPath, session: &Session) -> bool {
     let decision =
         policy::decide_effect(in_force, path.clone(), EffectKind::Modified, &session.tenant);
-    // What cannot be decided here is decided with the run.
+    // An undecided change is decided with the run.
     decision.is_ok_and(|decision| decision.verdict == Verdict::Deny)
 }
 
-/// Names what stays as it is.
+/// Prints the changes that are not adopted.
 fn tell_left(session: &Session, changes: &UndeclaredChanges) {
     let left = [
         (
@@ -175,14 +176,14 @@ fn tell_left(session: &Session, changes: &UndeclaredChanges) {
     }
 }
 
-/// The snapshot of these paths: a later one takes the place of an earlier one.
+/// Returns the id of the snapshot of these paths: a later snapshot replaces an earlier one.
 fn snapshot_id(meant: &[RelPath]) -> SnapshotId {
     let paths: Vec<_> = meant.iter().map(|path| path.to_string()).collect();
     let parts = std::iter::once("actum adopt").chain(paths.iter().map(String::as_str));
     SnapshotId::of(&parts.collect::<Vec<_>>())
 }
 
-/// The first of some paths.
+/// Lists the first paths.
 fn list<'a>(paths: impl ExactSizeIterator<Item = &'a RelPath>) -> String {
     let more = paths.len().saturating_sub(NAMED_MAX);
     let named = paths.take(NAMED_MAX).map(|path| format!("`{}`", InBackticks(path.as_bytes())));
@@ -190,12 +191,12 @@ fn list<'a>(paths: impl ExactSizeIterator<Item = &'a RelPath>) -> String {
     if more > 0 { format!("{named} and {more} more") } else { named }
 }
 
-/// Where there is nothing to adopt, in words.
+/// Describes the place without changes to adopt.
 fn place(at: &[RelPath]) -> String {
     if at.is_empty() { String::new() } else { format!(" at {}", list(at.iter())) }
 }
 
-/// Why nothing was adopted.
+/// Reason for which nothing was adopted.
 #[derive(Debug, thiserror::Error)]
 enum AdoptFailure {
     #[error("none of the changes can be adopted; the notes above name them")]

@@ -20,23 +20,22 @@ use crate::{records, root};
 
 /// Make a change, all of it or nothing
 ///
-/// Reads a unified diff as git writes it, SEARCH/REPLACE blocks, a Codex patch, or JSON: edits (search and
-/// replace), whole files, JSON Patches, or a change set. Paths in it are relative to the root of the
-/// workspace. What it expects must be there, at one place: nothing is guessed and nothing is merged.
+/// Reads a unified diff as git writes it, SEARCH/REPLACE blocks, a Codex patch, or JSON: edits (search and replace),
+/// whole files, JSON Patches, or a change set. Paths in it are relative to the root of the workspace. The expected text
+/// must match at exactly one place: nothing is guessed and nothing is merged.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The file that describes the change; `-` is standard input
+    /// File that describes the change; `-` is standard input
     file: PathBuf,
     #[command(flatten)]
     run_arguments: RunArguments,
-    /// What the log shows of the run, instead of `apply FILE`, or of what it changes where FILE is standard input
+    /// Set the line that the log shows, instead of `apply FILE`, or of the changed paths if FILE is standard input
     #[arg(short, long, value_name = "LABEL", value_parser = label)]
     message: Option<String>,
-    /// Allow only paths that RULE speaks of: `src` and all below it, `src/` only what is below it,
-    /// `**/*.rs` with wildcards
+    /// Allow only paths that RULE matches: `src` and all below it, `src/` only its content, `**/*.rs` with wildcards
     #[arg(long, value_name = "RULE", value_parser = rule())]
     allow: Vec<PathRule>,
-    /// Refuse paths that RULE speaks of, whatever is allowed
+    /// Refuse paths that RULE matches, even if they are allowed
     #[arg(long, value_name = "RULE", value_parser = rule())]
     deny: Vec<PathRule>,
     /// Refuse to change more files than this; a renamed one counts once
@@ -45,19 +44,19 @@ pub(crate) struct Arguments {
     /// Refuse to add and remove more lines than this, taken together; binary files have none
     #[arg(long, value_name = "N")]
     max_loc: Option<u64>,
-    /// Replace files where the change makes, moves or copies one; undo brings them back
+    /// Replace existing files that the change creates, renames to or copies to; undo restores them
     #[arg(long)]
     overwrite: bool,
-    /// Let a hunk apply elsewhere than it says, if its lines are in exactly one place
+    /// Let a hunk apply at another line than stated, if its lines match at exactly one place
     #[arg(long)]
     allow_offset: bool,
     /// Count the lines of each hunk of a diff instead of trusting the counts in its header
     #[arg(long)]
     recount: bool,
-    /// What the input is written in; recognised by itself where it is not given
+    /// Set the format of the input; without it the format is detected
     #[arg(long, value_parser = format())]
     format: Option<Format>,
-    /// The file a bare JSON Patch changes
+    /// Change this file with a bare JSON Patch
     #[arg(long, value_name = "FILE", value_parser = relative_path())]
     target: Option<RelPath>,
 }
@@ -88,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let operations = input.operations(&reading)?;
     let is_new = !root::is_made(root);
     if is_new {
-        // Its own errors come before those of the records.
+        // Errors of the workspace are reported before those of the records.
         drop(records::own_root(root, &session.tenant)?.open()?);
     }
     if let Some(repository) = root::repository(&session.start)

@@ -1,4 +1,4 @@
-//! `actum approve`: lets a plan that waits be carried out.
+//! `actum approve`: lets a pending plan be carried out.
 
 use std::path::{Path, PathBuf};
 
@@ -20,19 +20,19 @@ use crate::run_end::RunEnd;
 use crate::run_prefix::RunPrefix;
 use crate::{clock, policy, records, recovery_note};
 
-/// Approve a plan that waits, and carry it out
+/// Approve a pending plan, and carry it out
 ///
-/// What is approved is exactly what `actum queue PLAN` shows: this change of these files as they are now,
-/// under the policy that is in force. It counts once, for a day. The approval is signed by the approval key
-/// (`actum key make approval`), whose passphrase is asked for at the terminal or read by `--passphrase-file`.
+/// The approval is for exactly the change that `actum queue PLAN` shows: these files as they are now, under the policy
+/// in force. It is valid once, for a day. The approval key (`actum key make approval`) signs it. Its passphrase is read
+/// at the terminal or from `--passphrase-file`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The plan, or at least 4 characters of the beginning of its id
+    /// Plan to approve, or at least 4 characters of the beginning of its id
     plan: RunPrefix,
-    /// Only approve it; it is carried out when it is asked for again
+    /// Only approve it; repeating the request carries it out
     #[arg(long)]
     later: bool,
-    /// What the record says of it
+    /// Record TEXT as the reason
     #[arg(long, value_name = "TEXT", value_parser = label)]
     reason: Option<String>,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let (queue, plan) = plans::find(&arguments.plan, session)?;
     let (id, state) = (plan.id(), plan.state(clock::now()));
-    // What was approved before and not carried out is carried out now, unless it has a command of its own.
+    // A plan that was approved before and not carried out is carried out now, unless it has a command of its own.
     let own_command = plans::own_command(&plan.queued.plan);
     let later = arguments.later || own_command.is_some();
     let is_approved = state == PlanState::Approved && !later;
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     let root = plans::root_of(&plan, session)?;
     let files = policy::files()?;
-    // Who reads a ledger keeps the same process from writing it.
+    // An open reader of a ledger keeps the same process from writing it.
     drop(queue);
     let (checked, records) = records::open_for(&root, &session.tenant)?;
     if !is_approved {
@@ -124,7 +124,7 @@ pub(super) fn carry_out(
     Ok(())
 }
 
-/// Tells that an approval counts still, where nothing came of it.
+/// Reports that an unused approval is still valid.
 fn tell_what_stays(id: RunId, session: &Session) -> Result<(), Failure> {
     let (_, plan) = plans::answered(id, &session.tenant)?;
     if plan.state(clock::now()) == PlanState::Approved {

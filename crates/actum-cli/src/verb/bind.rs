@@ -18,13 +18,13 @@ use crate::{actor, clock, records, timestamp};
 
 /// Move this workspace to the ledger in use here
 ///
-/// A workspace belongs to the ledger that was in use when it was made; commands that use another ledger are rejected. With
-/// the passphrase of the approval key that the workspace knows, it moves at once. Otherwise the request waits for a
-/// day: every command in the workspace shows it, and `actum bind --cancel` rejects it. Run `actum bind` again after
+/// A workspace belongs to the ledger that was in use when it was made; commands that use another ledger are rejected.
+/// With the passphrase of the approval key that the workspace knows, it moves at once. Otherwise the request waits for
+/// a day: every command in the workspace shows it, and `actum bind --cancel` rejects it. Run `actum bind` again after
 /// that day to complete it. Exits with 6 while the request waits.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Reject the request that waits in this workspace
+    /// Reject the pending request of this workspace
     #[arg(long, conflicts_with = "passphrase_file")]
     cancel: bool,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(exit)
 }
 
-/// Unlocks the approval key, where there is one and a passphrase can be read.
+/// Unlocks the approval key, if there is one and its passphrase can be read.
 fn prove(
     arguments: &Arguments,
     session: &Session,

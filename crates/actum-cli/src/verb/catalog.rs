@@ -1,4 +1,4 @@
-//! `actum catalog`: the actions that there are, and where each stands.
+//! `actum catalog`: registered actions and their states.
 
 mod change;
 mod lint;
@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::trusted::Trusted;
 
-/// List, show and check the actions that agents can ask for, and say which can be used
+/// List, show and check the actions that agents can request, and change which can be used
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -34,15 +34,15 @@ enum Command {
 
 /// List the actions of the catalog
 ///
-/// A line tells where an action stands (`DRAFT` is registered and cannot be used yet, `RETIRED` not any more), its
-/// name, the least tier of its runs, where it is from, and what it does.
+/// Each line has the state of an action, its name, the lowest tier of its runs, its origin, and its purpose. A `DRAFT`
+/// is registered and cannot be used yet, a `RETIRED` action can no longer be used.
 #[derive(clap::Args)]
 struct ListArguments {}
 
-/// Show one action of the catalog: what it does, what it is given and what it gives
+/// Show one action of the catalog: its purpose, its input and its output
 #[derive(clap::Args)]
 struct ShowArguments {
-    /// The action, such as `file_modify`
+    /// Name of the action, such as `file_modify`
     name: ActionName,
 }
 
@@ -70,17 +70,17 @@ fn show(arguments: &ShowArguments, session: &Session) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// The catalog that is in force; where nothing is recorded yet that of the core actions.
+/// Returns the catalog in force; without a recorded one, that of the core actions.
 fn in_force(session: &Session) -> Result<Catalog, Failure> {
     let catalog = standing(session)?.map_or_else(Catalog::core, Standing::in_force);
     Ok(catalog.map_err(actum::Error::from)?)
 }
 
-/// Where it stands; nothing is made.
+/// Returns the recorded catalog; creates nothing.
 fn standing(session: &Session) -> Result<Option<Standing>, Failure> {
     let Some(Opened { log, .. }) = Opened::if_there(&session.tenant)? else { return Ok(None) };
     let changes = log.newest_of_kind(EntryKind::CatalogChanged, None, 1);
-    // Where nobody changed it no key is needed.
+    // Without recorded changes no key is needed.
     let keyring = match changes.map_err(actum::Error::from)?.is_empty() {
         true => Keyring::new(Vec::new()),
         false => Trusted::own()?.keyring,

@@ -25,8 +25,8 @@ pub(crate) struct CommandLine<V: Subcommand = Verb> {
     /// Run as if started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true, display_order = 90)]
     pub(crate) directory: Option<PathBuf>,
-    /// Write one JSON document to standard output, errors included; the brief one has the status, reason, hint, run, and
-    /// paths with their new digests alone
+    /// Write one JSON document to standard output, errors included; the brief one has only the status, reason, hint,
+    /// run, and paths with their new digests
     #[arg(
         long,
         value_enum,
@@ -38,7 +38,7 @@ pub(crate) struct CommandLine<V: Subcommand = Verb> {
         display_order = 91
     )]
     pub(crate) json: Option<Detail>,
-    /// When to use colours; auto is at a terminal that knows them, unless `NO_COLOR` is set
+    /// Set the use of colours; auto colours the output of a capable terminal, unless `NO_COLOR` is set
     #[arg(
         long,
         value_enum,
@@ -48,17 +48,17 @@ pub(crate) struct CommandLine<V: Subcommand = Verb> {
         display_order = 92
     )]
     pub(crate) color: Color,
-    /// Write long text straight to the terminal
+    /// Write long text to the terminal without a pager
     #[arg(long, global = true, display_order = 93)]
     pub(crate) no_pager: bool,
-    /// Whose ledger is meant; without it that of `ACTUM_TENANT`, else of `default`
+    /// Use the ledger of the tenant NAME; without it that of `ACTUM_TENANT`, else of `default`
     #[arg(long, value_name = "NAME", global = true, display_order = 94)]
     pub(crate) tenant: Option<TenantId>,
     #[command(subcommand)]
     pub(crate) verb: V,
 }
 
-/// When colours are used.
+/// Use of colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Color {
     Auto,
@@ -67,17 +67,17 @@ pub(crate) enum Color {
 }
 
 impl CommandLine {
-    /// The command line with every verb and its arguments.
+    /// Returns the command line with every verb and its arguments.
     pub(crate) fn described() -> Command {
         groups::grouped(CommandLine::<DescribedVerb>::command())
     }
 
-    /// Why nothing can be run with `arguments`, if that is so, with all verbs in mind.
+    /// Returns the error of `arguments`, with all verbs described; `None` if they are valid.
     pub(crate) fn error(arguments: impl IntoIterator<Item = String>) -> Option<clap::Error> {
         Self::described().try_get_matches_from(arguments).err()
     }
 
-    /// Where the results go.
+    /// Returns the destinations of results and messages.
     pub(crate) fn screen(&self) -> Screen {
         Screen {
             form: self.json.map_or(Form::Text, Form::Json),
@@ -95,7 +95,7 @@ impl CommandLine {
 mod tests {
     use super::*;
 
-    /// The reference is the help of every command, written anew with `UPDATE_DOCS=1`.
+    /// Reference with the help of every command, regenerated with `UPDATE_DOCS=1`.
     const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
     const COLUMNS: usize = 90;
 

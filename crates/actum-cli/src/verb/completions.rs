@@ -18,7 +18,7 @@ use crate::verb::command_line::CommandLine;
 /// For bash: `actum completions bash > ~/.local/share/bash-completion/completions/actum`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The shell
+    /// Name of the shell
     #[arg(value_enum)]
     shell: Shell,
 }
@@ -98,7 +98,7 @@ mod tests {
         }
     }
 
-    /// D-4: `compgen -f` offers names as they are, and bash inserts them as code.
+    /// D-4: `compgen -f` offers names unescaped, and bash inserts them as code.
     #[test]
     fn the_script_of_bash_leaves_file_names_to_readline() {
         let script = generate(Shell::Bash);

@@ -1,4 +1,4 @@
-//! `actum demo`: the main job from end to end, on files it makes itself.
+//! `actum demo`: the main workflow from end to end, on files of its own.
 
 mod project;
 
@@ -29,18 +29,17 @@ use crate::run_end::RunEnd;
 use crate::snippet::Quote;
 use crate::{actor, clock, shown_path};
 
-/// Show on a small project what actum does: apply, refuse, list, undo
+/// Demonstrate actum on a small project: apply, refuse, list, undo
 ///
-/// Works in a new directory under TMPDIR or /tmp, and removes it. Ends with code 0 only if every
-/// comparison held.
+/// Works in a new directory under TMPDIR or /tmp, and removes it. Exits with 0 only if all comparisons succeed.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Leave the directory behind, to look at
+    /// Keep the directory for inspection
     #[arg(long)]
     keep: bool,
 }
 
-/// What happened, told step by step.
+/// Steps of the demo, as text.
 #[derive(Default)]
 struct Transcript {
     document: Demo,

@@ -1,4 +1,4 @@
-//! `actum deny` and `actum revoke`: a plan is not carried out, or not any more.
+//! `actum deny` and `actum revoke`: reject a pending plan, and withdraw an approval.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -22,22 +22,22 @@ use crate::run_arguments::label;
 use crate::run_prefix::RunPrefix;
 use crate::{clock, records, root};
 
-/// Refuse a plan that waits
+/// Reject a pending plan
 ///
-/// It is carried out never more. Whoever asks for the same again gets a new plan, which says that this one
-/// was denied, and why.
+/// The plan is never carried out. Repeating the request makes a new plan, which shows that this one was denied, and the
+/// reason.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The plan, or at least 4 characters of the beginning of its id
+    /// Plan to reject, or at least 4 characters of the beginning of its id
     #[arg(required_unless_present = "all", conflicts_with = "all")]
     plan: Option<RunPrefix>,
-    /// Refuse all plans that wait: those of this workspace, or with `--agent` those of that agent in every workspace
+    /// Reject all pending plans: those of this workspace, or with `--agent` those of that agent in every workspace
     #[arg(long)]
     all: bool,
-    /// Refuse the plans of the agent of this name
+    /// Reject the plans of the agent of this name
     #[arg(long, value_name = "NAME", requires = "all")]
     agent: Option<String>,
-    /// Why, for who asked and for the record
+    /// Give TEXT as the reason, for the agent and for the record
     #[arg(long, value_name = "TEXT", value_parser = label)]
     reason: String,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
@@ -45,12 +45,12 @@ pub(crate) struct Arguments {
     passphrase_file: Option<PathBuf>,
 }
 
-/// Take back the approval of a plan that was not carried out yet
+/// Revoke the approval of a plan that was not carried out yet
 #[derive(clap::Args)]
 pub(crate) struct RevokeArguments {
-    /// The plan, or at least 4 characters of the beginning of its id
+    /// Plan whose approval is revoked, or at least 4 characters of the beginning of its id
     plan: RunPrefix,
-    /// Why, for the record
+    /// Record TEXT as the reason
     #[arg(long, value_name = "TEXT", value_parser = label)]
     reason: Option<String>,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
-/// Refuses every plan that waits and is meant, with one use of the key.
+/// Rejects every selected pending plan, with one use of the key.
 fn deny_all(arguments: &Arguments, reply: &Reply, session: &Session) -> Result<Exit, Failure> {
     let here = match root::is_made(session.root()) {
         true => View::open(session.root())?.workspace_id()?,

@@ -1,4 +1,4 @@
-//! `actum diff`: what a run, or a row of runs, changed, as a unified diff.
+//! `actum diff`: the changes of a run, or of consecutive runs, as a unified diff.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -17,23 +17,22 @@ use crate::file_diffs::FileDiffs;
 use crate::output::{Document, Kind};
 use crate::run_prefix::{RunPrefix, RunPrefixError, newest};
 
-/// Show what a run changed, or several runs together, as a unified diff
+/// Show the changes of a run, or of several runs together, as a unified diff
 ///
-/// The diff can be applied again, by git and by actum. What a file held is put together from the
-/// history; where something else than a run changed it later, that may not be possible, and the
-/// diff says so.
+/// The diff can be applied again, by git and by actum. The content of files is rebuilt from the history. If a change
+/// outside of runs makes that impossible, the diff states it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// A run, without which it is the newest; or FROM..TO: what changed from after the run FROM to
-    /// after the run TO, or after the newest where TO is left out
+    /// Run to show, by default the newest; or FROM..TO: the changes after the run FROM up to the run TO, or up to the
+    /// newest if TO is missing
     #[arg(value_name = "RUN|FROM..TO")]
     runs: Option<Range>,
-    /// Show the change that takes it back
+    /// Show the inverse change
     #[arg(long)]
     reverse: bool,
 }
 
-/// One run or a range of them, as it is typed.
+/// One run or a range of them, as typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Range {
     One(RunPrefix),
@@ -52,7 +51,7 @@ impl FromStr for Range {
     }
 }
 
-/// A change as a diff.
+/// Change as a diff.
 pub(super) struct Difference {
     from: Option<RunId>,
     to: RunId,

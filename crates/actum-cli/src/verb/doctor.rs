@@ -1,4 +1,4 @@
-//! `actum doctor`: whether the workspace and the system below it are fit for work.
+//! `actum doctor`: checks of the workspace and of the system below it.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -29,7 +29,7 @@ use crate::{home, operators_policy, policy, root};
 
 /// Check the workspace, its file system, the ledger, the policies and the sandbox
 ///
-/// Tries what changes need, on files of its own. Exits with 4 if something needs attention.
+/// Tries the operations that changes need, on files of its own. Exits with 4 if something needs attention.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {}
 
@@ -60,7 +60,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     })
 }
 
-/// Whether what is done here can be recorded and signed.
+/// Reports whether runs here can be recorded and signed.
 fn record(root: &Path, tenant: &Tenant) -> Finding {
     let (verdict, detail) = match records::examine(root, tenant) {
         Ok(Examination::None) => {
@@ -211,8 +211,8 @@ fn hook(client: Client, root: &Path) -> Option<Finding> {
     Some(Finding { what: "hook", verdict, detail })
 }
 
-/// What commands can be held to on this host. Where nothing is known that would make it more, there is
-/// nothing to be done about it.
+/// Reports the enforcement that this host can give to commands. If no setting is known that improves it, there is no
+/// problem to report.
 fn sandbox(host: &HostReport) -> Finding {
     let (verdict, detail) = match (&host.tier_n, &host.tier_l, &host.remedy) {
         (Ok(()), _, _) => {
@@ -268,7 +268,7 @@ fn sql(root: &Path, host: &HostReport) -> Finding {
     Finding { what: "sql", verdict, detail }
 }
 
-/// Returns the version of a library: of the tested one as it is known, of a pinned one as it says.
+/// Returns the version of a library: the known one of the tested library, the reported one of a pinned library.
 fn sql_version(library: &Library, host: &HostReport) -> Result<String, String> {
     let tested = TestedLibrary::for_this_processor();
     if let (Origin::Tested, Some(tested)) = (library.origin(), tested) {
@@ -282,7 +282,7 @@ fn sql_version(library: &Library, host: &HostReport) -> Result<String, String> {
     asked.map_err(|error| error.to_string())
 }
 
-/// Makes the form of a finding in documents.
+/// Converts a finding for documents.
 fn shown(Finding { what, verdict, detail }: Finding) -> actum_api::doctor::Finding {
     let verdict = match verdict {
         Verdict::Good => Health::Ok,

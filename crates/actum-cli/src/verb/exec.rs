@@ -1,4 +1,4 @@
-//! `actum exec`: a command runs on a view of the workspace, and what it changed goes through the gates.
+//! `actum exec`: runs a command on a view of the workspace, and passes its changes through the gates.
 
 mod missing;
 mod report;
@@ -39,44 +39,44 @@ use crate::{actor, clock, notify, policy, records, recovery_note, root, signals}
 use report::{Executed, Outcome};
 pub(crate) use runner::of as runner;
 
-/// Run a command, and keep what it changed as one run, or nothing of it
+/// Run a command, and keep its changes as one run, or none of them
 ///
-/// The command sees the workspace as it is, and may change there what it likes: all of that is captured. When
-/// it has succeeded, what it changed is judged and made like any other change, all of it or nothing, with a
-/// receipt and a way back. Where it fails nothing is kept. It reads the programs of the system, reaches
-/// no network, and has a scratch directory of its own. Its output is passed on; what actum says goes to standard
-/// error.
+/// The command sees the workspace and may change any of its files: all changes are captured. After it has succeeded,
+/// its changes are judged and made like any other change: all or nothing, with a receipt, and undoable. If it fails,
+/// nothing is kept. It reads the programs of the system, reaches no network, and has a scratch directory of its own.
+/// Its output is passed on; messages of actum go to standard error.
 ///
-/// The exit code is that of the command where it fails; 0 where it succeeds and what it changed is kept, or was to
-/// be dropped. 111 tells that the change was refused, 116 that it waits for a person, and so on: 110 and the exit
-/// code that other commands have for it. 124 to 127 are as of `actum sandbox run`.
+/// The exit code is that of the command if it fails. It is 0 if the command succeeds and its changes are kept, or
+/// dropped on request. Other outcomes have 110 plus the exit code of other commands: 111 if the change was refused, 116
+/// if it waits for an approval. 124 to 127 are as of `actum sandbox run`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Keep the change if the gates allow it: where the command succeeds (default), or always, also where it exits with another code
+    /// Keep the change if the gates allow it: if the command succeeds (default), or always, also if it exits with
+    /// another code
     #[arg(long, value_name = "WHEN", group = "end", num_args = 0..=1, require_equals = true, default_missing_value = "success")]
     keep: Option<Keep>,
     /// Keep only the paths that RULE matches, and leave out the rest of the change
     #[arg(long, value_name = "RULE", value_parser = rule())]
     keep_only: Vec<PathRule>,
-    /// Leave out pipes, sockets and devices that it made, instead of keeping nothing
+    /// Leave out new pipes, sockets and devices, instead of keeping nothing
     #[arg(long)]
     drop_special: bool,
-    /// Leave what it changed in the queue, for a person to look at
+    /// Queue the changes as a plan, for a review
     #[arg(long, group = "end")]
     review: bool,
-    /// Show what it changed and what the gates say of it, and keep nothing
+    /// Show the changes and the decisions of the gates, and keep nothing
     #[arg(long, group = "end")]
     drop: bool,
-    /// Run this on the workspace with the change before it is kept; where it fails nothing is. No shell reads it
+    /// Run this on the workspace with the change before it is kept; if it fails, nothing is kept. No shell parses it
     #[arg(long, value_name = "COMMAND", value_parser = CommandLine::parse)]
     verify: Vec<CommandLine>,
-    /// Take this exit code for success, as well as 0
+    /// Treat this exit code as success, in addition to 0
     #[arg(long, value_name = "CODE", value_parser = clap::value_parser!(u8).range(1..))]
     accept: Vec<u8>,
-    /// Keep only changes of paths that RULE speaks of; where it changed others nothing is kept
+    /// Keep changes only if RULE matches all of their paths
     #[arg(long, value_name = "RULE", value_parser = rule())]
     scope: Vec<PathRule>,
-    /// Refuse changes of paths that RULE speaks of, whatever is in the scope
+    /// Refuse changes of paths that RULE matches, even in the scope
     #[arg(long, value_name = "RULE", value_parser = rule())]
     deny: Vec<PathRule>,
     /// Refuse a change of more files than this
@@ -85,29 +85,29 @@ pub(crate) struct Arguments {
     /// Refuse a change that adds and removes more lines than this, taken together
     #[arg(long, value_name = "N")]
     max_loc: Option<u64>,
-    /// Show the change as a diff, too
+    /// Also show the change as a diff
     #[arg(long)]
     diff: bool,
-    /// What the log shows of the run, instead of the command
+    /// Set the line that the log shows, instead of the command
     #[arg(short, long, value_name = "LABEL", value_parser = label)]
     message: Option<String>,
-    /// Keep what it changed once: where a request with this key was carried out before and is in effect, nothing is kept
+    /// Keep the changes once: if a request with this key was carried out before and is in effect, nothing is kept
     #[arg(long, value_name = "KEY", conflicts_with = "drop")]
     request_key: Option<String>,
-    /// The agent that asks, for the record
+    /// Record NAME as the agent that makes the request
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
-    /// Wait for another process that is at work in the workspace
+    /// Wait if another process is at work in the workspace
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
     lease: LeaseArgument,
     #[command(flatten)]
     confinement: Confinement,
-    /// List the commands that run in the workspace, and how much each changed so far, instead of running one
+    /// List the commands that run in the workspace, and the size of their changes so far, instead of running one
     #[arg(long, conflicts_with = "command")]
     status: bool,
-    /// The command and its arguments
+    /// Command and its arguments
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
@@ -117,12 +117,12 @@ pub(crate) struct Arguments {
     command: Vec<OsString>,
 }
 
-/// When the change of a command is kept.
+/// Condition for keeping the change of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Keep {
-    /// Where it succeeds
+    /// If it succeeds
     Success,
-    /// Also where it exits with another code
+    /// Also if it exits with another code
     Always,
 }
 
@@ -140,19 +140,19 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 
 /// Workspace of the ledger in use, not open yet.
 enum Checked {
-    /// Only looked at.
+    /// Opened for reading only.
     Looked(OwnRoot),
     Opened(Root, Box<Records>),
 }
 
-/// What is open of the workspace while the command runs. Nobody is locked out by it, and what an earlier run left
-/// half done is put right before the command sees it.
+/// Open parts of the workspace while the command runs. They do not lock out other processes, and an interrupted run is
+/// recovered before the command starts.
 enum Place {
     Looked(Box<Workspace>),
     Opened(Box<Engine>),
 }
 
-/// Runs the command, and sees to what it changed.
+/// Runs the command, and handles its changes.
 fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failure> {
     arguments.check_program()?;
     let key = run_arguments::request_key(arguments.request_key.as_deref())?;
@@ -160,7 +160,7 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
     let exec = arguments.exec(lease.as_ref());
     let root = root::existing_or_new(&session.start);
     let is_made = root::is_made(root);
-    // Before the command starts.
+    // Checked before the command starts.
     let checked = is_made.then(|| Checked::of(exec.ending, root, &session.tenant)).transpose()?;
     let files = policy::files()?;
     let in_force: PolicyInForce = files.read(root)?;
@@ -225,7 +225,7 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
 }
 
 impl Place {
-    /// Makes a capture for the command if its change may be kept. Removes the captures that earlier commands left.
+    /// Makes a capture for the command if its change may be kept. Removes the captures of earlier commands.
     fn capture(&self, command: &[OsString]) -> Result<Option<Capture<LinuxDisk>>, Failure> {
         let Self::Opened(engine) = self else { return Ok(None) };
         engine.sweep_captures()?;
@@ -272,7 +272,7 @@ fn note_left_out(paths: usize, screen: &Screen) {
     }
 }
 
-/// Makes the workspace, which is missing.
+/// Makes the missing workspace.
 fn made(ending: Ending, root: &Path, session: &Session) -> Result<Place, Failure> {
     let place = Checked::of(ending, root, &session.tenant)?.open_or_make()?;
     session.note_made(root);
@@ -296,13 +296,13 @@ fn tried(
     quotas: Quotas,
 ) -> Result<Tried, Failure> {
     let stdin = stdin(&session.screen);
-    // A signal that ends us meanwhile finds the terminal as it was.
+    // A signal that ends this process meanwhile restores the terminal.
     let _kept = match stdin {
         Stdin::Terminal => signals::keep_terminal().ok(),
         Stdin::Empty | Stdin::Bytes(_) | Stdin::Inherited => None,
     };
     let runner = match stdin {
-        // Nobody knows how long a person takes.
+        // An interactive command takes as long as the user needs.
         Stdin::Terminal => &arguments.patient(runner).limited_by(quotas),
         Stdin::Empty | Stdin::Bytes(_) | Stdin::Inherited => runner,
     };
@@ -316,7 +316,7 @@ fn tried(
     })
 }
 
-/// Computes the change and what the gates say of it, and makes nothing.
+/// Computes the change and the decisions of the gates, and makes nothing.
 fn look(
     mut workspace: Workspace,
     request: &Request,
@@ -328,7 +328,7 @@ fn look(
     Ok(RunEnd::look(&mut workspace, request, (in_force, &tenant), diff.into())?)
 }
 
-/// Makes the change, and tells what was recovered before it.
+/// Makes the change, and reports an earlier recovery.
 fn make(
     mut engine: Engine,
     request: Request,
@@ -348,7 +348,7 @@ fn make(
 }
 
 impl Arguments {
-    /// Refuses what is most likely a mistyped option: it would be sought as a program.
+    /// Rejects a word that is most likely a mistyped option: it would be searched as a program.
     fn check_program(&self) -> Result<(), Failure> {
         match self.command.first() {
             Some(first) if first.as_bytes().starts_with(b"-") => {
@@ -363,7 +363,7 @@ impl Arguments {
         }
     }
 
-    /// The same with as much time as there is, unless a limit was given.
+    /// Returns the runner with the maximum time, unless a limit was given.
     fn patient(&self, runner: &Runner) -> Runner {
         let is_given = self.confinement.limit.iter().any(|limit| limit.resource == Resource::Wall);
         let policy = runner.policy().clone();
@@ -379,7 +379,7 @@ impl Arguments {
         match (self.review, self.drop) {
             (true, _) => Ending::Review,
             (false, true) => Ending::Drop,
-            // `--keep` says what happens anyway.
+            // `--keep` sets the ending anyway.
             (false, false) => Ending::Keep,
         }
     }
@@ -407,7 +407,7 @@ impl Arguments {
     }
 }
 
-/// A command that a person talks with gets a terminal, any other what comes to our own standard input.
+/// Returns a terminal for an interactive command, and the standard input of this process for any other.
 fn stdin(screen: &Screen) -> Stdin {
     let is_terminal =
         io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal();
@@ -417,7 +417,7 @@ fn stdin(screen: &Screen) -> Stdin {
     }
 }
 
-/// Passes on what the command writes, as it writes it.
+/// Passes on the output of the command as it is written.
 fn pass_on(output: Output, bytes: &[u8]) -> ControlFlow<()> {
     let written = match output {
         Output::Stdout => {

@@ -1,4 +1,4 @@
-//! `actum explain`: what a reason for a refusal means, and what to do.
+//! `actum explain`: the meaning of a reason, and the next steps.
 
 mod glossary;
 
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// A code of a task, by its number or its word.
+/// Returns a code of a task, by its number or its word.
 fn task_code(name: &str) -> Option<ErrorCode> {
     let is_it = |code: &ErrorCode| {
         code.number().to_string() == name || code.error_type().eq_ignore_ascii_case(name)
@@ -115,7 +115,7 @@ impl Document for Reasons {
     }
 }
 
-/// The first sentence behind the title of a page.
+/// Returns the first sentence after the title of a page.
 fn summary(page: &str) -> &str {
     page.lines().skip(1).find(|line| !line.trim().is_empty()).unwrap_or_default()
 }

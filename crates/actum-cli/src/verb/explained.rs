@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use crate::root;
 use crate::run_prefix::RunPrefix;
 
-/// Adds what is known from outside the workspace: the one above the start of the command that discovery did not use, the
-/// path that a path relative to that start means, and that a run was forgotten.
+/// Adds facts from outside the workspace: a workspace above the start of the command that discovery did not use, and a
+/// run that was forgotten. For a path relative to that start it adds the file.
 pub(crate) fn explained(failure: Failure, session: &Session) -> Failure {
     if let Failure::NoSuchRun { prefix } = &failure {
         return forgotten(prefix, session).unwrap_or(failure);
@@ -34,8 +34,8 @@ pub(crate) fn explained(failure: Failure, session: &Session) -> Failure {
     }
 }
 
-/// The failure about a run whose id begins so, where the ledger records that it was forgotten. A ledger that cannot be
-/// read adds nothing to the failure at hand.
+/// Returns the failure about a run whose id begins with `prefix`, if the ledger records that it was forgotten. An
+/// unreadable ledger adds nothing to the original failure.
 fn forgotten(prefix: &str, session: &Session) -> Option<Failure> {
     let prefix: RunPrefix = prefix.parse().ok()?;
     let ForgottenRun { run, time } = ledger::forgotten(&prefix, session).ok()??;

@@ -1,4 +1,4 @@
-//! `actum feedback`: how actions ended.
+//! `actum feedback`: outcomes of actions.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -17,24 +17,24 @@ use crate::output::{Document, Kind};
 use crate::style::{self, Painted};
 use crate::timestamp;
 
-/// Tell how actions ended, the newest first
+/// List the outcomes of actions, the newest first
 ///
-/// All that agents asked for through actions is in the ledger, also what was refused: how it ended and why, what
-/// was checked, whether it was repaired or rolled back, and the run that `actum undo` takes back.
+/// The ledger has all requests of agents for actions, including refused ones: their outcome and its reason, the checks,
+/// repairs and rollbacks, and the run, for `actum undo`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Only this action, such as `file_modify`
+    /// Show only this action, such as `file_modify`
     #[arg(long, value_name = "NAME")]
     action: Option<ActionName>,
-    /// Only those that ended so
+    /// Show only actions with this outcome
     #[arg(long, value_enum, value_name = "STATUS")]
     status: Option<Ended>,
-    /// How many at most
+    /// List at most N
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
     limit: usize,
 }
 
-/// How an action can end.
+/// Outcome of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Ended {
     Succeeded,

@@ -50,13 +50,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
-/// Base directories of the policy in force.
+/// Returns the base directories of the policy in force.
 fn base_directories(session: &Session) -> Result<BaseDirectories, Failure> {
     let listed = policy::in_force(&session.start)?.base_directories;
     Ok(BaseDirectories::new(listed.iter().map(String::as_str)).map_err(FileFailure::Bases)?)
 }
 
-/// Runs of a workspace that recovery references of deleted files name. A workspace that no ledger knows has none.
+/// Returns the runs of a workspace that recovery references of deleted files name. A workspace that no ledger knows has
+/// none.
 pub(super) fn pinned_runs(view: &View, session: &Session) -> Result<BTreeSet<RunId>, Failure> {
     let (Some(workspace), (Some(_), _)) =
         (view.workspace_id()?, records::ledger_and_keys(&session.tenant)?)
@@ -114,7 +115,7 @@ pub(super) fn settle(session: &Session, records: &Records) -> Result<Settled, Fa
     Ok(settled.map_err(FileFailure::Host)?)
 }
 
-/// Reports file tasks that were settled for processes that are gone, and those that stay open.
+/// Reports file tasks that were settled for ended processes, and those that stay open.
 pub(super) fn tell_settled(screen: &Screen, settled: &Settled) {
     for FileTaskEnd { result, .. } in &settled.ends {
         let task = result.task_id.as_ref().map(TaskName::as_str).unwrap_or_default();
@@ -134,7 +135,7 @@ pub(super) fn tell_settled(screen: &Screen, settled: &Settled) {
     }
 }
 
-/// Opens the engine of a base directory, after the checks on its place.
+/// Opens the engine of a base directory, after the checks of its location.
 fn open_base(
     base: &BaseDirectory,
     records: &Records,
@@ -146,7 +147,7 @@ fn open_base(
     Ok(engine.under_files(files.clone(), &root))
 }
 
-/// Root of a base directory, as the kernel takes it.
+/// Returns the root of a base directory, as the kernel resolves it.
 fn root_of(base: &BaseDirectory) -> PathBuf {
     Path::new(base.as_str()).components().collect()
 }
@@ -166,7 +167,7 @@ enum FileFailure {
     Recovery { reference: String, source: RecoveryError },
 }
 
-/// The reason of a permanent name.
+/// Returns the reason with a permanent name.
 fn named(name: &str, otherwise: Reason) -> Reason {
     Reason::ALL.iter().find(|reason| reason.name() == name).copied().unwrap_or(otherwise)
 }

@@ -1,4 +1,4 @@
-//! `actum gc`: gives back the space of old history.
+//! `actum gc`: frees the space of old history.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -22,9 +22,9 @@ use crate::{actor, clock, manifests, policy, records, recovery_note};
 
 /// Forget the oldest runs beyond a limit, which can then no longer be undone
 ///
-/// Also removes what no run needs, and the backups of tasks whose rollback manifest has expired. The files of the workspace are not touched. What is forgotten is recorded in
-/// the ledger. Runs that the operator's `[retention]` keeps (by default the newest 100, and those of the
-/// last 7 days) are forgotten only with the approval key.
+/// Also removes data that no run needs, and the backups of tasks whose rollback manifest has expired. The files of the
+/// workspace are not touched. The ledger records which runs were forgotten. Runs that the operator's `[retention]`
+/// keeps (by default the newest 100, and those of the last 7 days) are forgotten only with the approval key.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Keep at most this many runs [default: 10000]
@@ -33,16 +33,16 @@ pub(crate) struct Arguments {
     /// Keep at most this much history: bytes, or `64K`, `500M`, `1G`, which count by 1024 [default: 1G]
     #[arg(long, value_name = "SIZE")]
     max_bytes: Option<Size>,
-    /// Keep this run whatever the limits say
+    /// Keep this run regardless of the limits
     #[arg(long, value_name = "RUN")]
     protect: Vec<RunPrefix>,
-    /// Forget runs that the retention keeps, too; needs the approval key
+    /// Also forget runs that the retention keeps; needs the approval key
     #[arg(long, conflicts_with = "dry_run")]
     below_retention: bool,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
     #[arg(long, value_name = "FILE", requires = "below_retention")]
     passphrase_file: Option<PathBuf>,
-    /// Say what would be forgotten, and forget nothing
+    /// Report which runs would be forgotten, and forget none
     #[arg(long)]
     dry_run: bool,
 }
@@ -52,9 +52,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let view = View::open(session.root())?;
     let protected = arguments.protect.iter().map(|prefix| prefix.resolve(&view));
     let mut protected = protected.collect::<Result<BTreeSet<_>, Failure>>()?;
-    // How these ended is known nowhere else until their receipts are written.
+    // The outcome of these is recorded nowhere else until their receipts are written.
     protected.extend(records::open_runs(&view, &session.tenant)?);
-    // What a recovery reference names stays (FE-10).
+    // Runs that a recovery reference names are kept (FE-10).
     protected.extend(file::pinned_runs(&view, session)?);
     let GcOptions { runs_max, bytes_max, .. } = GcOptions::default();
     let options = GcOptions {
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// Document of a collection.
+/// Returns the document of a collection.
 pub(super) fn document(report: GcReport, dry_run: bool) -> Gc {
     let GcReport { removed_runs, kept_runs, freed_bytes, kept_bytes, removed_files, retained_runs } =
         report;
@@ -95,7 +95,7 @@ pub(super) fn document(report: GcReport, dry_run: bool) -> Gc {
     }
 }
 
-/// Collects, or says what would be collected.
+/// Collects, or computes what would be collected.
 fn collected(
     arguments: &Arguments,
     session: &Session,
@@ -105,7 +105,7 @@ fn collected(
     let root = session.root();
     let retention = policy::in_force(root)?.retention;
     let clock = clock::clock();
-    // Limits that were asked for are kept or refused; the default ones give way.
+    // Limits that were requested are kept or refused; the default ones give way.
     let named = arguments.max_runs.is_some() || arguments.max_bytes.is_some();
     let kept = if named && !arguments.dry_run { Retained::Refuse } else { Retained::Keep };
     if arguments.dry_run {

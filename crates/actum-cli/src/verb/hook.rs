@@ -1,6 +1,7 @@
-//! `actum hook`: what the program of an agent calls before and after its own edits.
+//! `actum hook`: the program that an agent's client calls before and after its own edits.
 //!
-//! Each way to fail ends with exit code 2 and words on standard error, since clients let a tool run after any other code.
+//! Each failure ends with exit code 2 and a message on standard error, since clients let a tool run after any other
+//! code.
 
 mod command;
 mod turn;
@@ -26,17 +27,19 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{actor, agent_hints, home, policy, private_place, records, root, signals};
 
-/// How long a hook takes at most. Clients wait longer, and some let the tool run once they stop waiting.
+/// Time limit of a hook. Clients wait longer, and some let the tool run once they stop waiting.
 const TIME_LIMIT: Duration = Duration::from_secs(15);
 
 /// Answer the hook of an agent's client, which makes runs of its own edits
 ///
-/// The client calls it before and after each edit, before each command of its shell, and at the beginning and the end of each turn, with the event on standard input. Before the edit the gates judge it, and what
-/// its files hold is kept; after it the change becomes a run with a receipt, which `actum undo` takes back. What the gates
-/// refuse does not happen: the answer is exit code 2 and the reason on standard error. Outside of a workspace it does nothing.
+/// The client calls it with the event on standard input: before and after each edit, before each shell command, and at
+/// the beginning and the end of each turn. Before the edit the gates judge it, and the content of its files is saved.
+/// After the edit the change becomes a run with a receipt, which `actum undo` can undo. If the gates refuse the edit,
+/// the exit code is 2, the reason is on standard error, and the client does not make it. Outside of a workspace the
+/// hook does nothing.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The client: claude, codex, opencode, gemini or qwen
+    /// Name of the client: claude, codex, opencode, gemini or qwen
     client: Client,
     /// Refuse each command of the client's shell that is not one of actum, such as `actum exec`
     #[arg(long)]
@@ -98,7 +101,7 @@ fn write_all(output: &[u8]) -> io::Result<()> {
     to.flush()
 }
 
-/// The answer to the event on standard input.
+/// Returns the answer to the event on standard input.
 fn answer(
     &Arguments { client, strict }: &Arguments,
     session: &Session,
@@ -130,7 +133,7 @@ fn answer(
     if moment.is_about_turn() {
         is_about_turn.store(true, Ordering::Relaxed);
         let answer = turn::answer(client, session, &event);
-        // Nothing is refused here, so a failure is told and the client goes on.
+        // Nothing is refused here, so a failure is reported and the client continues.
         let failed = |failure: Failure| {
             let message = failure.message();
             Answer::Tell(format!("actum: cannot compare the files of this turn: {message}"))
@@ -182,27 +185,27 @@ fn answer(
     (moment, answer)
 }
 
-/// Variables in which clients name the directory of the project, whatever directory their shell is in.
+/// Variables in which clients name the project directory, whatever directory their shell is in.
 const PROJECT_VARIABLES: [&str; 3] =
     ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR"];
 
-/// The workspace of a session: that of the project, else the one around the directory of the client.
+/// Returns the workspace of a session: that of the project, else the one around the directory of the client.
 fn workspace_of_session(directory: &Path) -> Option<PathBuf> {
     let projects = PROJECT_VARIABLES.into_iter().filter_map(home::inherited_file);
     let mut directories = projects.chain(std::iter::once(directory.to_owned()));
     directories.find_map(|directory| root::around(&actum::real_path(&directory)))
 }
 
-/// Settings of clients in a home directory, without links.
+/// Returns the settings of clients in a home directory, without links.
 fn client_settings(home: &Path) -> impl Iterator<Item = PathBuf> + use<'_> {
     let files =
         Client::ALL.into_iter().map(move |client| settings_file(client, Level::User, (home, home)));
-    // By the last one Codex decides whether it runs a hook.
+    // The last one decides whether Codex runs a hook.
     let files = files.flatten().chain(std::iter::once(home.join(".codex/config.toml")));
     files.map(|file| actum::real_path(&file))
 }
 
-/// Whether a file outside of the workspace holds keys, credentials, a policy, or settings of a client.
+/// Returns true if a file outside of the workspace holds keys, credentials, a policy, or settings of a client.
 fn is_closed(path: &Path, home: Option<&Path>) -> bool {
     let is_settings = |home: &Path| client_settings(home).any(|file| path == file);
     home::operators_own_real().iter().any(|own| path.starts_with(own))
@@ -211,7 +214,7 @@ fn is_closed(path: &Path, home: Option<&Path>) -> bool {
         || home.is_some_and(is_settings)
 }
 
-/// Refuses settings that take the hook out, turn all hooks off, or replace a strict one: an agent could write them.
+/// Refuses settings that remove the hook, turn all hooks off, or replace a strict one: an agent could write them.
 fn answer_settings(client: Client, strict: bool, event: &Event) -> Result<Answer, Failure> {
     let root = workspace_of_session(&event.directory);
     let (Some(root), Some(home)) = (root, home::user_home()) else { return Ok(Answer::Nothing) };
@@ -228,10 +231,11 @@ fn answer_settings(client: Client, strict: bool, event: &Event) -> Result<Answer
     })
 }
 
-/// The workspace that the files of an edit are in, else the one that the client works in; `None` where there is neither.
+/// Returns the workspace that the files of an edit are in, else the one that the client works in; `None` if there is
+/// neither.
 ///
 /// # Errors
-/// Why the edit must not be made: its files are in several workspaces, or cannot be told.
+/// The edit must not be made: its files are in several workspaces, or unknown.
 fn workspace_of(
     client: Client,
     event: &Event,
@@ -312,13 +316,13 @@ fn engine(session: &Session, root: &Path) -> Result<actum::Engine, Failure> {
     Ok(checked.existing_engine(records)?.under_files(files, root))
 }
 
-/// The process ends now, and the kernel closes what is open.
+/// Leaves the engine open: the process ends now, and the kernel closes its files.
 fn finish(engine: actum::Engine) {
     drop(engine.finish()); // a checkpoint that could not be signed is made by the next run
     std::mem::forget(engine);
 }
 
-/// Why an edit is refused, or why it is no run, and what an agent can do.
+/// Returns the reason for which an edit is refused, or is no run, and the next steps of an agent.
 fn words(failure: &Failure, moment: Moment) -> String {
     let message = failure.message();
     let hints = agent_hints::after(failure);

@@ -14,12 +14,11 @@ use crate::failure::Failure;
 use crate::output::Document;
 use crate::{records, recovery_note, root, shown_path};
 
-/// Make a workspace, if there is none
+/// Make a workspace, unless it exists
 ///
-/// A workspace is a directory with the state directory `.actum` in it. It is made in DIRECTORY, or
-/// else in the root of the git repository, or else where the command was started, also inside another
-/// workspace. It belongs to the ledger in use from then on. Where one is already, a run that was cut off is rolled
-/// back and nothing else is done.
+/// A workspace is a directory with the state directory `.actum`. It is made in DIRECTORY, or else in the root of the
+/// git repository, or else in the current directory, even inside another workspace. It belongs to the ledger in use
+/// from then on. In an existing workspace, an interrupted run is rolled back, and nothing else is done.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Make it in exactly this directory, which exists

@@ -36,14 +36,14 @@ enum Command {
     Export(export::Arguments),
 }
 
-/// What a key signs, as far as there can be keys for it.
+/// Role of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Role {
     /// Receipts
     Result,
-    /// The state of a ledger
+    /// States of a ledger
     Checkpoint,
-    /// That the operator agrees
+    /// Approvals of the operator
     Approval,
     /// Leases
     Lease,
@@ -52,7 +52,7 @@ enum Role {
 }
 
 impl Role {
-    /// Whether the operator unlocks the key with a passphrase.
+    /// Returns true if the operator unlocks the key with a passphrase.
     fn is_operators(self) -> bool {
         match self {
             Self::Approval | Self::Lease | Self::Host => true,
@@ -71,14 +71,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
-/// The keys that are there; none are made.
+/// Opens the existing keys; creates none.
 pub(super) fn existing() -> Result<(LedgerHome, Keys), Failure> {
     let path = home::path()?;
     let keys = at(&path)?;
     keys.ok_or_else(|| LedgerFailure::NoKeys { home: path }.into())
 }
 
-/// Key of a role that is in force.
+/// Returns the key in force of a role.
 fn current(keys: &Keys, role: KeyRole) -> Result<KeyEntry, Failure> {
     let path = keys.keyring_path();
     let current = keys.keyring().current(role, crate::clock::now()).cloned();

@@ -15,9 +15,9 @@ use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Grant, narrow, show, check and revoke leases, under which an agent may do only what they allow
+/// Grant, narrow, show, check and revoke leases, which limit what an agent may do
 ///
-/// `--lease FILE` or the variable `ACTUM_LEASE` gives a lease to a command that makes a run.
+/// `--lease FILE` or the variable `ACTUM_LEASE` passes a lease to a command that makes a run.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]

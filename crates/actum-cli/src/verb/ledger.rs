@@ -1,4 +1,4 @@
-//! `actum ledger`: what is recorded, and proofs of it.
+//! `actum ledger`: recorded entries, and proofs of them.
 
 mod checkpoint;
 mod export;
@@ -23,7 +23,7 @@ use crate::ledger_failure::LedgerFailure;
 use crate::run_prefix::{RunPrefix, newest};
 use crate::{home, records};
 
-/// Show, verify and export what is recorded, and prove it
+/// Show, verify, export and prove the recorded entries
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -49,13 +49,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
-/// A ledger to look at.
+/// Ledger that is open for reading.
 pub(super) struct Opened {
     pub(super) tenant: TenantId,
     pub(super) log: LedgerView,
 }
 
-/// Newest run whose id begins so and that a collection forgot, as the ledger of this user and tenant records it.
+/// Returns the newest run whose id begins with `prefix` and that a collection forgot, as the ledger of this user and
+/// tenant records it.
 pub(crate) fn forgotten(
     prefix: &RunPrefix,
     session: &Session,
@@ -67,14 +68,14 @@ pub(crate) fn forgotten(
 }
 
 impl Opened {
-    /// That of this user and tenant, which must be there.
+    /// Opens the ledger of this user and tenant, which must exist.
     pub(super) fn existing(tenant: &Tenant) -> Result<Self, Failure> {
         let (home, id) = (home::path()?, tenant.id()?);
         let none = || LedgerFailure::NoLedger { tenant: id, home };
         Ok(Self::if_there(tenant)?.ok_or_else(none)?)
     }
 
-    /// The same where it is there.
+    /// Opens the ledger of this user and tenant, if it exists.
     pub(super) fn if_there(tenant: &Tenant) -> Result<Option<Self>, Failure> {
         let tenant = tenant.id()?;
         let home = LedgerHome::open_existing(&home::path()?).map_err(actum::Error::from)?;
@@ -82,8 +83,8 @@ impl Opened {
         Ok(log.map_err(actum::Error::from)?.flatten().map(|log| Self { tenant, log }))
     }
 
-    /// What is known of a run: of the one that is named, by all of its id or by what the workspace that
-    /// we are in makes of its beginning, else of the newest there.
+    /// Returns the record of a run: of the named one, by its whole id or by a prefix that this workspace resolves, else
+    /// of the newest run of this workspace.
     pub(super) fn run(
         &self,
         run: Option<&RunPrefix>,
@@ -101,14 +102,14 @@ impl Opened {
         row.ok_or_else(|| LedgerFailure::NotRecorded { run, tenant: self.tenant.clone() }.into())
     }
 
-    /// A signed checkpoint that covers so many entries. Where there is none, one of all there is is
-    /// made, which takes the key; then the log is looked at anew.
+    /// Returns a signed checkpoint that covers this number of entries. If it is missing, makes one of all entries,
+    /// which uses the key, and opens the log again.
     pub(super) fn checkpoint(self, entries: u64) -> Result<(Self, SignedCheckpoint), Failure> {
         let there = self.log.checkpoints(entries, 1).map_err(actum::Error::from)?;
         if let Some(checkpoint) = there.into_iter().next() {
             return Ok((self, checkpoint));
         }
-        // In one process SQLite does not let anyone write while someone has it open for reading only.
+        // In one process, SQLite allows no writer while the database is open for reading only.
         let Self { tenant, log } = self;
         drop(log);
         let tenant = Tenant::new(Some(tenant));

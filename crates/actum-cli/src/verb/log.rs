@@ -22,19 +22,18 @@ use crate::timestamp;
 
 /// List past runs, the newest first
 ///
-/// A line tells the run, when it was made, how it ended, where its receipt is in the ledger (`-` where the
-/// ledger does not know the run, `open` where its end is still to be recorded, `wrong` where what
-/// it has is not proven), who asked, how much it
-/// changed, and what for.
+/// Each line has the run, its time, its outcome, the position of its receipt in the ledger, the requester, the size of
+/// the change, and its label. Instead of a position, `-` means that the ledger does not know the run, `open` that its
+/// end is not recorded yet, and `wrong` that its record is not proven.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How many runs at most
+    /// List at most N runs
     #[arg(short, value_name = "N", default_value_t = 20)]
     number: usize,
-    /// Only runs of this session of an agent's client
+    /// List only runs of this session of an agent's client
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Only runs of this agent
+    /// List only runs of this agent
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
 }
@@ -52,7 +51,7 @@ impl Arguments {
     }
 }
 
-/// A part of the log.
+/// Part of the log.
 #[derive(Debug, Clone)]
 pub(super) struct History {
     runs: Vec<Line>,
@@ -66,9 +65,9 @@ struct Line {
     kind: RunKind,
     undoes: Option<RunId>,
     status: Status,
-    /// `None` where the record of the run is damaged.
+    /// `None` if the record of the run is damaged.
     facts: Option<Facts>,
-    /// What the ledger tells of it.
+    /// Facts of the ledger about the run.
     told: RecordedFacts,
 }
 
@@ -93,21 +92,21 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(records::tell_problems(&session.screen, log.runs.iter().map(|line| &line.told)))
 }
 
-/// The newest runs that the options select.
+/// Returns the newest runs that the options select.
 fn selected(view: &View, seen: &Seen, arguments: &Arguments) -> Result<History, Failure> {
     let all = log(view, seen, usize::MAX)?;
     let runs = all.runs.into_iter().filter(|line| arguments.selects(&line.told));
     Ok(History { runs: runs.take(arguments.number).collect(), ..all })
 }
 
-/// These runs, in the order of the log.
+/// Returns these runs, in the order of the log.
 pub(super) fn of_runs(view: &View, seen: &Seen, runs: &[RunId]) -> Result<History, Failure> {
     let all = log(view, seen, usize::MAX)?;
     let lines = all.runs.into_iter().filter(|line| runs.contains(&line.run));
     Ok(History { runs: lines.collect(), ..all })
 }
 
-/// The newest runs as a document.
+/// Returns the newest runs as a document.
 pub(super) fn document(number: usize, session: &Session) -> Result<Log, Failure> {
     let log = log(&View::open(session.root())?, &Seen::look(session), number)?;
     Ok(Document::document(&log).borrow().clone())

@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     /// Write a page for each command into DIR, which must exist
     #[arg(long = "directory", value_name = "DIR")]
     pages_directory: Option<PathBuf>,
-    /// Replace pages that are there
+    /// Replace existing pages
     #[arg(long, requires = "pages_directory")]
     force: bool,
 }
@@ -68,7 +68,7 @@ fn page() -> String {
     String::from_utf8_lossy(&rendered(&Man::new(CommandLine::described()))).into_owned()
 }
 
-/// The page, with the line by which it is known as a result.
+/// Returns the page, with the line that marks it as a result.
 fn rendered(man: &Man) -> Vec<u8> {
     let mut page = Vec::new();
     // Writing to memory cannot fail.

@@ -17,16 +17,16 @@ use host::ClientHost;
 
 /// Serve the tools of actum to an agent's client, by MCP on standard input and output
 ///
-/// The client starts it in a project, and calls its tools: `apply`, `exec`, `undo`, `log`, `show`, `status` and `read`. Each change
-/// is judged, recorded and undoable as one that `actum apply` makes. A change that needs approval waits as a plan, and the
-/// answer names it; no tool approves. It ends when the client closes its end.
+/// The client starts the server in a project, and calls its tools: `apply`, `exec`, `undo`, `log`, `show`, `status` and
+/// `read`. Each change is judged, recorded and undoable like one of `actum apply`. A change that needs approval waits
+/// as a plan, which the answer names; no tool approves. The server ends when the client closes its end.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent that asks, for the record, instead of the name of the client
+    /// Record NAME as the agent that makes the requests, instead of the name of the client
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
-    /// The session that calls belong to: a call that is repeated under its id in the same session is carried out once. Without
-    /// it the process that started this one
+    /// Set the session of the calls: a call that is repeated under its id in the same session is carried out once.
+    /// Without it, the session is the process that started this one
     #[arg(long, value_name = "NAME", value_parser = label)]
     session: Option<String>,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             .screen
             .note("an MCP server waits for a client on standard input; see `actum help mcp`");
     }
-    // All threads that begin now let them wait, so that a signal cuts no run off.
+    // All threads that start now hold signals, so that no signal interrupts a run.
     let _held = signals::hold();
     let waiting = signals::waiting().map_err(failed)?;
     let config = Config {
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
-/// The server could not run.
+/// Makes the failure to run the server.
 fn failed(source: io::Error) -> Failure {
     Failure::Unreadable { input: "the client".to_owned(), source }
 }

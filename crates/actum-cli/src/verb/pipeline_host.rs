@@ -1,4 +1,4 @@
-//! Where the pipelines of task plans run.
+//! Host of the pipelines of task plans.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::signals::Waiting;
 /// Returns the host of the pipelines of a plan in the workspace at `root`. A signal ends them.
 ///
 /// # Errors
-/// Where there is no home, in which results are kept.
+/// There is no home for the results.
 pub(crate) fn of(
     root: &Path,
     screen: Screen,

@@ -1,4 +1,4 @@
-//! `actum plan`: task plans, until they are carried out: written, checked, looked at, approved.
+//! `actum plan`: task plans before they are carried out: written, checked, previewed, approved.
 
 mod approve;
 mod found;
@@ -21,7 +21,7 @@ use crate::input;
 use crate::snippet::Quote;
 use found::{Problems, plan_problem};
 
-/// Write a task plan, check it, see what it would do, and approve it
+/// Write a task plan, check it, preview it, and approve it
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -36,23 +36,23 @@ enum Command {
     Approve(approve::Arguments),
 }
 
-/// The documents of a task.
+/// Documents of a task.
 #[derive(clap::Args)]
 struct Documents {
-    /// The file that holds the task plan; `-` is standard input
+    /// File with the task plan; `-` is standard input
     plan: PathBuf,
-    /// The system config; without it `system_config.yaml` beside the plan, where there is one
+    /// System config; without it `system_config.yaml` beside the plan, if it exists
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
-/// A plan that can be read, and the order of its actions.
+/// Plan that can be read, and the order of its actions.
 struct Task {
     plan: TaskPlan,
     places: ActionPlaces,
     config: SystemConfig,
     graph: Graph,
-    /// The documents that were read.
+    /// Documents that were read.
     documents: TaskDocuments,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 impl Documents {
-    /// Reads them, or says all that is wrong with them.
+    /// Reads the documents, or returns all their problems.
     fn read(&self, start: &Path) -> Result<Result<Task, Problems>, Failure> {
         let mut problems = Problems::default();
         let (plan_file, bytes) = input::document(&self.plan, start, PLAN_BYTES_MAX)?;
@@ -76,7 +76,7 @@ impl Documents {
                 let file = input::path(&self.plan, start);
                 let document = (&*plan_file, file.as_deref(), &*bytes);
                 problems.add_mistakes(document, &error.0);
-                // Ids are content, which is shown only where the document may be.
+                // Ids are content, which is shown only if the document may be shown.
                 if Quote::new(file.as_deref(), &bytes, None).is_shown() {
                     for (problem, place) in TaskPlan::named_order_problems(&bytes) {
                         problems.add(plan_problem(

@@ -1,4 +1,4 @@
-//! `actum plugin`: packages of plugin actions, for those who write them.
+//! `actum plugin`: packages of plugin actions, for their authors.
 
 mod failure;
 mod lint;
@@ -12,7 +12,7 @@ use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Write, check and try out packages of plugin actions
+/// Write, check and test packages of plugin actions
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]

@@ -1,4 +1,4 @@
-//! `actum policy`: what changes may do here, and why.
+//! `actum policy`: the rules for changes here, and their reasons.
 
 mod check;
 mod explain;
@@ -12,7 +12,7 @@ use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Check and test what changes may do here, explain why, and suggest rules
+/// Check, test and explain the rules for changes here, and suggest rules
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
-/// Returns the owner of a policy file as documents have it.
+/// Converts the owner of a policy file for documents.
 fn source(source: Source) -> PolicySource {
     match source {
         Source::System => PolicySource::System,

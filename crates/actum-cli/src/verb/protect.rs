@@ -1,5 +1,5 @@
-//! `actum protect`: puts the hook into the settings of a client, and proves with the client itself that its edits go through
-//! actum.
+//! `actum protect`: adds the hook to the settings of a client, and proves with the client itself that its edits go
+//! through actum.
 
 mod failure;
 mod file;
@@ -35,32 +35,33 @@ use crate::{actor, home, records, root, shown_path};
 use failure::ProtectFailure;
 use file::SettingsFile;
 
-/// Make each edit of an agent's client a run, and prove that it is
+/// Make each edit of an agent's client a run, and prove it
 ///
-/// Puts `actum hook` into the settings of the client, after showing what changes in them, and keeps every other byte. Codex
-/// also needs the hash of each hook in its configuration. Then it starts the client with a model that is made of a script,
-/// on this machine and without a network, and lets it edit: a protected file must be refused, and an edit must become a
-/// run, which is undone again. Only where all of that holds the answer is "armed".
+/// Adds `actum hook` to the settings of the client, after showing the change, and keeps every other byte. For Codex it
+/// also adds the hash of each hook to its configuration. Then it starts the client with a scripted model, on this
+/// machine and without a network, and lets it edit. A protected file must be refused, and an edit must become a run,
+/// which is undone again. Only if all of that succeeds, the answer is "armed".
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The client: claude, codex, gemini, qwen or opencode
+    /// Name of the client: claude, codex, gemini, qwen or opencode
     client: Client,
     /// Use the settings of the workspace that the team shares
     #[arg(long, group = "level")]
     team: bool,
-    /// Use the settings of this user, which hold in each workspace
+    /// Use the settings of this user, which apply in each workspace
     #[arg(long, group = "level")]
     user: bool,
-    /// Refuse commands of the client's shell too, but for those of actum, such as `actum exec`
+    /// Also refuse commands of the client's shell, except those of actum, such as `actum exec`
     #[arg(long, conflicts_with_all = ["off", "check"])]
     strict: bool,
-    /// Take the hook out of the settings again, and nothing else
+    /// Remove the hook from the settings, and nothing else
     #[arg(long)]
     off: bool,
-    /// Change nothing, and try the client once more
+    /// Change nothing, and try the client again
     #[arg(long, conflicts_with_all = ["off", "print"])]
     check: bool,
-    /// Print the settings with the hook, or a paragraph about actum for the `AGENTS.md` of a project, and change nothing
+    /// Print the settings with the hook, or a paragraph about actum for the `AGENTS.md` of a project, and change
+    /// nothing
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "settings", conflicts_with = "off")]
     print: Option<Printed>,
     /// Change the settings without asking
@@ -74,13 +75,13 @@ pub(crate) struct Arguments {
 /// Text that is printed instead of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Printed {
-    /// The settings with the hook
+    /// Settings with the hook
     Settings,
-    /// Words for the file `AGENTS.md` of a project
+    /// Paragraph for the file `AGENTS.md` of a project
     Agents,
 }
 
-/// Words about actum for agents.
+/// Paragraph about actum for agents.
 const AGENTS: &str = include_str!("../../../../packaging/AGENTS.md");
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -104,7 +105,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let bare = with_hook(client, None, &hook).map_err(unusable)?;
     let read = SettingsFile::read(&path);
     if arguments.print.is_some() {
-        // Settings that cannot be read are changed by hand, with what stands alone here.
+        // Settings that cannot be read are changed by hand, with the lines printed here.
         let whole = read.ok().and_then(|file| with_hook(client, file.content(), &hook).ok());
         session.screen.hand_over(&whole.unwrap_or(bare))?;
         return Ok(Exit::Success);
@@ -187,19 +188,19 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     })
 }
 
-/// What the settings of a client, taken together, do with the hook.
+/// State of the hook in all settings of a client together.
 pub(crate) struct Configured {
-    /// Whether one of them calls it at each event.
+    /// True if one of them calls it at each event.
     pub(crate) is_somewhere: bool,
-    /// Whether one of them calls a strict one, which refuses commands of the shell.
+    /// True if one of them calls a strict one, which refuses commands of the shell.
     pub(crate) is_strict: bool,
-    /// Whether one of them calls it at some events only, as an older version wrote them.
+    /// True if one of them calls it at some events only, as an older version wrote them.
     pub(crate) is_in_part: bool,
-    /// The file that turns all hooks off, if one does.
+    /// File that turns all hooks off, if one does.
     pub(crate) off_in: Option<PathBuf>,
 }
 
-/// Looks at all settings of a client that count in the workspace.
+/// Reads all settings of a client that apply in the workspace.
 pub(crate) fn state_of(
     client: Client,
     (root, user): (&Path, &Path),
@@ -233,7 +234,7 @@ impl Arguments {
     }
 }
 
-/// The program as settings of this level name it: those of a team by its name alone, which PATH leads to.
+/// Returns the program as settings of this level name it: those of a team by its name alone, which PATH resolves.
 fn program_of(level: Level) -> Result<PathBuf, ProtectFailure> {
     match level {
         Level::Team => Ok(PathBuf::from("actum")),
@@ -241,17 +242,17 @@ fn program_of(level: Level) -> Result<PathBuf, ProtectFailure> {
     }
 }
 
-/// The hooks that settings may call with this program.
+/// Returns the hooks that settings may call with this program.
 fn hooks_of(program: PathBuf) -> [Hook; 2] {
     [false, true].map(|is_strict| Hook { program: program.clone(), is_strict })
 }
 
-/// The path of this program.
+/// Returns the path of this program.
 fn own_program() -> Result<PathBuf, ProtectFailure> {
     std::env::current_exe().map_err(|source| ProtectFailure::Program { source })
 }
 
-/// Shows what would change, and asks whether it may.
+/// Shows the change, and asks for confirmation.
 fn confirm(
     arguments: &Arguments,
     session: &Session,
@@ -295,7 +296,7 @@ fn confirm(
     }
 }
 
-/// Records that a client is not protected any more: who turns a protection off leaves a trace.
+/// Records that a client is no longer protected: turning a protection off leaves a trace.
 fn note_removal(
     session: &Session,
     root: &Path,
@@ -317,7 +318,7 @@ fn note_removal(
     Ok(())
 }
 
-/// A result for the screen.
+/// Result for the screen.
 struct Shown<'a> {
     document: &'a Protection,
     off: bool,

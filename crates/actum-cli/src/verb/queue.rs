@@ -1,4 +1,4 @@
-//! `actum queue`: what waits for a person: plans, and alerts.
+//! `actum queue`: pending plans and alerts for the operator.
 
 mod alerts;
 mod asked;
@@ -24,19 +24,19 @@ pub(super) use shown::{Listing, Shown};
 
 /// List pending plans and alerts of all workspaces, or show one plan
 ///
-/// A change needs approval if its risk tier is R3 or R4, or if a policy says so. Nothing of it is done until exactly this
-/// change is approved; after a week it expires. An alert reports an event, such as a plan that tried to change a
-/// protected file. It stays listed until it is marked as seen.
+/// A change needs approval if its risk tier is R3 or R4, or if a policy requires it. Nothing of it is done until
+/// exactly this change is approved; after a week it expires. An alert reports an event, such as a plan that tried to
+/// change a protected file. It stays listed until it is marked as seen.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The plan, or at least 4 characters of the beginning of its id: shows what it would change, and why it
-    /// waits
+    /// Plan to show, or at least 4 characters of the beginning of its id: its change, and the reason for waiting
     plan: Option<RunPrefix>,
-    /// Show plans and alerts as they come and go, until it is interrupted
+    /// Show new, changed and ended plans and alerts until the command is interrupted
     #[arg(long, conflicts_with = "plan")]
     watch: bool,
-    /// Mark the alert of this number, those of one item (`2..17`), or `all` as seen, so that they are not listed any more. Takes the passphrase of the approval key,
-    /// where there is one. The ledger keeps the alerts, and who marked them
+    /// Mark the alert of this number, those of one item (`2..17`), or `all` as seen, so that they are no longer listed.
+    /// Needs the passphrase of the approval key, if there is one. The ledger keeps the alerts, and the user who marked
+    /// them
     #[arg(long, value_name = "ALERT", num_args(1..), conflicts_with_all = ["plan", "watch"])]
     seen: Vec<Looked>,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// A plan and the word for its state.
+/// Returns a plan and the word for its state.
 pub(super) fn state(
     prefix: &RunPrefix,
     session: &Session,
@@ -74,13 +74,13 @@ pub(super) fn state(
     Ok((plan.id(), listed::words(state)))
 }
 
-/// The plans that can be answered or carried out now, the oldest first.
+/// Returns the plans that can be answered or carried out now, the oldest first.
 fn waiting(queue: Option<&Queue>) -> Result<Vec<queue::QueuedPlan>, Failure> {
     let now = clock::now();
     Ok(open_plans(queue)?.iter().map(|plan| listed::document(plan, plan.state(now))).collect())
 }
 
-/// Plans that can be answered or carried out now, the oldest first.
+/// Returns the plans that can be answered or carried out now, the oldest first.
 pub(super) fn open_plans(queue: Option<&Queue>) -> Result<Vec<QueuedPlan>, Failure> {
     let Some(queue) = queue else { return Ok(Vec::new()) };
     let now = clock::now();

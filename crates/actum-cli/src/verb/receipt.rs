@@ -18,15 +18,15 @@ use crate::trusted::Trusted;
 
 /// Write the receipt of a run, with the proof that it is in the ledger
 ///
-/// Whoever has your public keys (`actum key export`) can verify it anywhere: `actum verify`. It is one JSON
-/// document (`actum.receipt/1`): the signed statement, its place in the ledger, and a signed checkpoint.
+/// Any holder of your public keys (`actum key export`) can verify it: `actum verify`. It is one JSON document
+/// (`actum.receipt/1`): the signed statement, its place in the ledger, and a signed checkpoint.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The run, or at least 4 characters of the beginning of its id; without it the newest
+    /// Run of the receipt, or at least 4 characters of the beginning of its id; without it the newest
     run: Option<RunPrefix>,
     #[command(flatten)]
     target: Target,
-    /// Write the signed statement alone (DSSE), as other programs read it
+    /// Write only the signed statement (DSSE), as other programs read it
     #[arg(long)]
     no_proof: bool,
 }
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let index = row.done.ok_or(LedgerFailure::NoReceipt { run: row.run })?;
     let damaged = |error: &dyn fmt::Display| actum::Error::from(LedgerError::entry(index, error));
     let receipt = opened.log.sound_entry(index).map_err(actum::Error::from)?.body;
-    // What is handed over is verified first: elsewhere nobody could do anything about it.
+    // Verified before it is written, since a reader elsewhere could not correct it.
     let keyring = Trusted::own()?.keyring;
     let (statement, mut bytes) = match arguments.no_proof {
         true => {

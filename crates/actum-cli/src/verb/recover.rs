@@ -1,4 +1,4 @@
-//! `actum recover`: finishes what an earlier process could not.
+//! `actum recover`: finishes the work of an interrupted process.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -15,14 +15,14 @@ use crate::failure::Failure;
 use crate::output::Document;
 use crate::{records, recovery_note};
 
-/// Take back a run that was cut off, and put right what a power cut broke
+/// Roll back an interrupted run, and repair damage of a power cut
 ///
-/// Every command that makes a run does this first; here it is done alone. Ends with code 4 when
-/// paths wait for a person.
+/// Every command that makes a run does this first; this command does nothing else. Exits with 4 if blocked paths need
+/// the user.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Keep a damaged journal under `.actum/lost`, with the displaced and kept files that it names, and
-    /// start a new one; the files stay as they are, and runs that are in that journal alone can no longer be undone
+    /// Move a damaged journal to `.actum/lost`, with the displaced and kept files that it names, and start a new one.
+    /// The files stay unchanged; runs that are only in that journal can no longer be undone
     #[arg(long)]
     set_aside_journal: bool,
 }
@@ -33,14 +33,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let (set_aside, mut workspace) = match (own_root, arguments.set_aside_journal) {
         (Ok(own_root), false) => (None, own_root.open_existing()?),
         (Ok(own_root), true) => (Some(own_root.set_aside_journal()?), own_root.open_existing()?),
-        // A ledger that cannot be read proves nothing; to finish what the journal says needs no proof.
+        // A ledger that cannot be read proves nothing; to finish the runs of the journal needs no proof.
         (Err(failure), false) if failure.reason() != Reason::BoundElsewhere => {
             (None, records::unproven_root(root)?)
         }
         (Err(failure), _) => return Err(failure),
     };
-    // Opening passes over a workspace that is in use; a transaction does not. The files come first: what
-    // is to be recorded of them can wait where the ledger cannot be used.
+    // Opening skips a workspace that is in use; a transaction does not. The files are recovered first: their records
+    // can wait if the ledger cannot be used.
     let options = RunOptions { label: "recover".to_owned(), ..RunOptions::default() };
     workspace.begin(options)?.abort();
     let recovered = Recovery {
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             file::tell_settled(&session.screen, &settled);
             Ok(attention(&recovered.blocked))
         }
-        // One document is written; the rest is told.
+        // One document is written; other results are notes.
         Err(failure) => {
             if did_nothing(&recovered) {
                 session.screen.tell_failure(&failure);

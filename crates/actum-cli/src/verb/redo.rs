@@ -1,4 +1,4 @@
-//! `actum redo`: brings a change back that was undone, in a run of its own.
+//! `actum redo`: repeats an undone change, in a run of its own.
 
 use actum::{Which, Work};
 use actum_workspace::View;
@@ -10,14 +10,13 @@ use crate::requested_run::{Asked, IfMissing};
 use crate::run_arguments::{KeepEdits, RunArguments};
 use crate::run_prefix::RunPrefix;
 
-/// Bring back a change that was undone
+/// Redo a change that was undone
 ///
-/// Without RUN your newest undo that is in effect is taken back, so that one `redo` after the other
-/// goes further forward again. Undos of your agents are yours; with `--agent` only those of that
-/// agent are meant. The undo of another needs RUN.
+/// Without RUN, your newest undo in effect is undone, so that repeating `redo` goes further forward. Undos of your
+/// agents count as yours; `--agent` selects only those of that agent. The undo of another user needs RUN.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The run that was undone, or its undo: at least 4 characters of the beginning of the id
+    /// Run that was undone, or its undo: at least 4 characters of the beginning of the id
     run: Option<RunPrefix>,
     #[command(flatten)]
     later_edits: KeepEdits,

@@ -1,4 +1,4 @@
-//! `actum replay`: makes the decision about a run again, from what it was made from.
+//! `actum replay`: repeats the decision about a run, from the recorded input.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -22,18 +22,18 @@ use crate::output::Document;
 use crate::run_prefix::RunPrefix;
 use crate::trusted::Trusted;
 
-/// Make the decision about a run again, from all that it was made from
+/// Repeat the decision about a run, from its recorded input
 ///
-/// The gates are a pure function of a document that the ledger keeps. They are asked again, and what they
-/// say is compared, to the byte, with what was recorded before the run and with its receipt, of which the
-/// signature is verified. No file is touched.
+/// The gates are a pure function of a document that the ledger keeps. They decide again, and the decision is compared,
+/// byte for byte, with the record from before the run and with its receipt, whose signature is verified. No file is
+/// touched.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The run, or at least 4 characters of the beginning of its id; without it the newest
+    /// Run to replay, or at least 4 characters of the beginning of its id; without it the newest
     run: Option<RunPrefix>,
 }
 
-/// A recorded run, and the documents that its decision was made from.
+/// Recorded run, and the documents of its decision.
 pub(super) struct Kept {
     pub(super) recorded: RecordedRun,
     pub(super) bundle: Vec<u8>,
@@ -43,7 +43,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// What is kept of a run. Its receipt, where there is one, is verified and says the same.
+    /// Reads the record of a run. Its receipt, if there is one, is verified and agrees with it.
     pub(super) fn of(opened: &Opened, row: RunRow) -> Result<Self, Failure> {
         let run = row.run;
         let recorded = RecordedRun::read(&opened.log, &Trusted::own()?.keyring, row);
@@ -63,12 +63,12 @@ impl Kept {
         Ok(Self { recorded, bundle, policy, lease })
     }
 
-    /// Makes the decision again, and compares it.
+    /// Repeats the decision, and compares it.
     pub(super) fn replay(&self) -> Result<(), ReplayProblem> {
         replay(&self.bundle, &self.policy, &self.recorded.intent.decision, &Cedar::default())
     }
 
-    /// Compares what the decision was made from with the signed blocks of the lease.
+    /// Compares the input of the decision with the signed blocks of the lease.
     pub(super) fn check_lease(&self, keyring: &Keyring) -> Result<(), ReplayProblem> {
         let RecordedRun { intent, .. } = &self.recorded;
         let mismatch = |what: String| ReplayProblem::DecisionMismatch { what };

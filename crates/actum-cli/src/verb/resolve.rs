@@ -1,4 +1,4 @@
-//! `actum resolve`: a person has looked at a blocked path.
+//! `actum resolve`: the user declares a blocked path resolved.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -21,17 +21,17 @@ use crate::failure::Failure;
 use crate::output::Document;
 use crate::{actor, records, recovery_note, shown_path};
 
-/// Let runs touch blocked paths again, once you have looked at them
+/// Let runs touch blocked paths again, after you have checked them
 ///
-/// The files stay as they are, and so does what is kept of them under `.actum/lost`. The ledger gets an alert.
+/// The files stay unchanged, and so do their copies under `.actum/lost`. The ledger gets an alert.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The paths, from the root of the workspace, as `actum status` lists them
+    /// Blocked paths, from the root of the workspace, as `actum status` lists them
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
 }
 
-/// The most paths that the alert names.
+/// Limit of the paths that the alert names.
 const NAMED_MAX: usize = 20;
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     let mut workspace = records::own_root(session.root(), &session.tenant)?.open_existing()?;
     recovery_note::tell(&session.screen, workspace.recovery());
-    // All or nothing here too: look at every path before the first is resolved.
+    // All or nothing here, too: every path is checked before the first is resolved.
     if let Some(path) = paths.iter().find(|path| !workspace.blocked().contains_key(*path)) {
         return Err(Error::from(ErrorKind::NotBlocked { path: path.clone() }).into());
     }
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// Raises an alert before the first path is resolved; `actum status` no longer reports these paths afterwards.
+/// Raises an alert before the first path is resolved, since `actum status` no longer reports these paths afterwards.
 fn tell_operator(
     workspace: &Workspace,
     session: &Session,

@@ -18,15 +18,16 @@ use crate::run_arguments::label;
 use crate::run_prefix::RunPrefix;
 use crate::{actor, clock, policy, records};
 
-/// Keep a part of a plan that waits
+/// Keep a part of a pending plan
 ///
-/// Asks for the change of the plan again, with the paths that are kept alone. The gates judge that part like any change: it is made at
-/// once where they allow it, and queued as a plan of its own where they need an approval. The first plan still waits; `actum
-/// deny` takes it out of the queue. For plans of `actum exec` and `actum apply`. The command of `actum exec` does not run again.
+/// Requests the change of the plan again, but only for the selected paths. The gates judge that part like any change:
+/// it is made at once if they allow it, and queued as a plan of its own if they need an approval. The first plan stays
+/// in the queue until `actum deny` removes it. For plans of `actum exec` and `actum apply`. The command of `actum exec`
+/// does not run again.
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("part").required(true).multiple(true).args(["only", "without"])))]
 pub(crate) struct Arguments {
-    /// The plan, or at least 4 characters of the beginning of its id
+    /// Plan to review, or at least 4 characters of the beginning of its id
     plan: RunPrefix,
     /// Keep only the paths that RULE matches
     #[arg(long, value_name = "RULE", value_parser = rule())]
@@ -34,7 +35,7 @@ pub(crate) struct Arguments {
     /// Leave out the paths that RULE matches
     #[arg(long, value_name = "RULE", value_parser = rule())]
     without: Vec<PathRule>,
-    /// The agent that asks, for the record
+    /// Record NAME as the agent that makes the request
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
     #[command(flatten)]
@@ -71,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
          queue"
     ));
     let (checked, records) = records::open_for(&root, &session.tenant)?;
-    // Whoever asks for the part is its actor, under a lease of their own.
+    // The caller is the actor of the part, under a lease of its own.
     let lease = arguments.lease.present(session, &records)?;
     let actor = actor::under(arguments.agent.clone(), lease.as_ref());
     let request = Request { label: Some(label), actor, lease, part_of: Some(id), ..request };
@@ -86,13 +87,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// Characters of the rules that the label of a part has.
+/// Limit of the rules in the label of a part, in characters.
 const RULES_CHARS_MAX: usize = 60;
 
 /// Request for a part of a plan.
 struct Part {
     request: Request,
-    /// Paths that are left out.
+    /// Number of paths that are left out.
     left_out: usize,
 }
 

@@ -1,4 +1,4 @@
-//! `actum rollback`: a task that was carried out is taken back.
+//! `actum rollback`: rolls back a task that was carried out.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -15,16 +15,16 @@ use crate::output::Document;
 use crate::run_arguments::label;
 use crate::{actor, policy, records, recovery_note, signals};
 
-/// Take back what a task did
+/// Roll back a task
 ///
-/// Every file that the task changed becomes what it was, all of them or none; what was edited since is in the way. The
-/// reports say so afterwards: `ROLLED_BACK`, and the manifest `EXECUTED`. A task can be taken back as long as its
-/// rollback manifest is `ACTIVE`; and once more after `actum undo` or `actum redo` brought it back.
+/// Restores every file that the task changed, all of them or none; a later edit is a conflict. The reports record it:
+/// `ROLLED_BACK`, and the manifest `EXECUTED`. A task can be rolled back while its rollback manifest is `ACTIVE`, and
+/// again after `actum undo` or `actum redo` restored its changes.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The task: the newest of that name that can be taken back; or the name of the directory of its reports
+    /// Name of the task, for the newest that can be rolled back; or of the directory of its reports
     task: String,
-    /// The agent that asks, for the record
+    /// Record NAME as the agent that makes the request
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
     #[command(flatten)]

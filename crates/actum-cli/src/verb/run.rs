@@ -1,4 +1,4 @@
-//! `actum run`: an approved task plan is carried out, and its reports are written.
+//! `actum run`: carries out an approved task plan, and writes its reports.
 
 mod documents;
 mod report;
@@ -19,31 +19,31 @@ use crate::output::{Detail, Form, Screen};
 use crate::run_arguments::label;
 use crate::{actor, notify, policy, records, recovery_note, root, signals, status_lines};
 
-/// Carry out an approved task plan: all of it, or nothing; and write the reports
+/// Carry out an approved task plan, all of it or nothing, and write the reports
 ///
-/// ENVELOPE is what the protocol layer says of the task: it names the plan and the system config, and the SHA-256 of
-/// both that were approved. `actum plan approve` writes one. What the plan does goes through the gates, becomes visible
-/// in one run, and can be taken back by `actum rollback`, or without actum by a script beside the reports, which are in
+/// ENVELOPE is the request of the protocol layer: it names the plan and the system config, and the SHA-256 of both that
+/// were approved. `actum plan approve` writes one. The changes of the plan go through the gates, and become visible in
+/// one run. `actum rollback` rolls them back, or, without actum, a script beside the reports in
 /// `agent/agent_outputs/reports`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The file that holds the task envelope
+    /// File with the task envelope
     #[arg(required_unless_present = "plan", conflicts_with_all = ["plan", "config", "approval"])]
     envelope: Option<PathBuf>,
-    /// The task plan, where there is no envelope; an operator has to have signed its approval
+    /// Task plan, if there is no envelope; its approval must be signed by an operator
     #[arg(long, value_name = "FILE", requires = "approval")]
     plan: Option<PathBuf>,
-    /// The system config that was approved with it
+    /// System config that was approved with it
     #[arg(long, value_name = "FILE", requires = "plan")]
     config: Option<PathBuf>,
-    /// The signed approval
+    /// Signed approval
     #[arg(long, value_name = "FILE", requires = "plan")]
     approval: Option<PathBuf>,
-    /// Write the status lines for the protocol layer to TARGET as well, a line of JSON each: `fd:3` is the open
-    /// descriptor 3, any other the path of a FIFO
+    /// Also write the status lines for the protocol layer to TARGET, a line of JSON each: `fd:3` is the open descriptor
+    /// 3, any other the path of a FIFO
     #[arg(long, value_name = "TARGET")]
     status: Option<OsString>,
-    /// The agent that asks, for the record
+    /// Record NAME as the agent that makes the request
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
     #[command(flatten)]
@@ -51,12 +51,12 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    // A descriptor of the caller is taken before any of ours can have its number.
+    // A descriptor of the caller is taken before a file of this process can get its number.
     let status = arguments.status.as_deref();
     let status = status.map(|target| status_lines::open(target, &session.start)).transpose()?;
     let root = root::existing_or_new(&session.start);
     let files = policy::files()?;
-    // Refused before anything is made.
+    // Rejected before anything is made.
     let in_force = files.read(root)?;
     let input = arguments.read(&session.start)?;
     let (checked, records) = records::open_for(root, &session.tenant)?;
@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if let Some(warning) = engine.finish() {
         session.screen.note(format_args!("what was done is recorded, but {warning}"));
     }
-    // What a signal asked for was done, where the task was cancelled by it.
+    // The request of a signal was carried out, if it cancelled the task.
     if let (true, Some(waiting)) = (is_cancelled(&ended.outcome), &waiting) {
         waiting.take();
     }
@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     shown.map(|()| exit)
 }
 
-/// Tells of tasks that were cut off, whose reports were written now.
+/// Reports interrupted tasks, whose reports were written now.
 pub(super) fn tell_finished(screen: &Screen, finished: &[FinishedTask]) {
     for FinishedTask { task, status, .. } in finished {
         let status = status.map_or("REJECTED", ReportStatus::as_str);
@@ -112,7 +112,7 @@ pub(super) fn tell_finished(screen: &Screen, finished: &[FinishedTask]) {
     }
 }
 
-/// Exit code, by the statuses that all entry points share (D-1).
+/// Returns the exit code, by the statuses that all entry points share (D-1).
 fn exit(ended: &TaskEnd) -> Exit {
     match &ended.outcome {
         Outcome::Rejected(_) => ended.cause.as_ref().map_or(Exit::Refused, Exit::of),
@@ -132,12 +132,12 @@ fn is_cancelled(outcome: &Outcome) -> bool {
     }
 }
 
-/// Where the status lines go.
+/// Destinations of the status lines.
 struct Lines<'w> {
     screen: Screen,
     status: Option<File>,
     waiting: Option<&'w signals::Waiting>,
-    /// Why standard output does not take them any more.
+    /// Reason for which standard output no longer takes them.
     unshown: Option<Failure>,
 }
 
@@ -173,7 +173,7 @@ impl ProgressObserver for Lines<'_> {
     }
 }
 
-/// A line for each action as it comes to something, and for what is worth knowing besides.
+/// Shows a line for the outcome of each action, and for other events.
 fn show(screen: &Screen, update: &StatusUpdate) -> Result<(), Failure> {
     match report::ActionLine::of(update) {
         Some(line) => line.show(screen),

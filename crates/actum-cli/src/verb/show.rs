@@ -1,4 +1,4 @@
-//! `actum show`: all about one run.
+//! `actum show`: all facts about one run.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -25,10 +25,10 @@ use crate::records::{self, Seen};
 use crate::run_prefix::{RunPrefix, newest};
 use crate::{shown_path, timestamp};
 
-/// Show all about one run: each path with what it held before and after, and the diff
+/// Show all facts about one run: each path with its content before and after, and the diff
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The run, or at least 4 characters of the beginning of its id; without it the newest
+    /// Run to show, or at least 4 characters of the beginning of its id; without it the newest
     run: Option<RunPrefix>,
     /// Leave out the diff
     #[arg(long)]
@@ -38,11 +38,11 @@ pub(crate) struct Arguments {
 struct Shown {
     report: RunReport,
     changes: Changes,
-    /// What the ledger tells of it.
+    /// Facts of the ledger about the run.
     told: RecordedFacts,
-    /// Whether it could not be asked.
+    /// True if the ledger could not be read.
     unread: bool,
-    /// Left out where the user wants none.
+    /// Left out if the user wants none.
     diff: Option<FileDiffs>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(records::tell_problems(&session.screen, [&shown.told].into_iter()))
 }
 
-/// A run as a document, with its diff where that is asked for.
+/// Returns a run as a document, with its diff if that is requested.
 pub(super) fn document(
     run: Option<&RunPrefix>,
     diff: Option<Audience>,
@@ -64,7 +64,7 @@ pub(super) fn document(
 }
 
 impl Shown {
-    /// Finds a run, without a name the newest one; `diff` says for whom its diff is written.
+    /// Finds a run, by default the newest one; `diff` is the audience of its diff.
     fn find(
         run: Option<&RunPrefix>,
         diff: Option<Audience>,
@@ -87,7 +87,7 @@ impl Shown {
     }
 }
 
-/// The outcome in the frozen words (D-1).
+/// Returns the outcome as a frozen status (D-1).
 pub(super) fn status_of(outcome: Outcome) -> Status {
     match outcome {
         Outcome::Committed => Status::Succeeded,
@@ -110,7 +110,7 @@ pub(super) fn undoes(kind: RunKind) -> Option<RunId> {
     }
 }
 
-/// Makes the form of what is at a path in documents.
+/// Converts the state of a path for documents.
 fn image_of(image: &Image) -> actum_api::history::Image {
     let (r#type, file, attributes) = match image {
         Image::Absent => (ImageType::Absent, None, None),
@@ -130,7 +130,7 @@ fn image_of(image: &Image) -> actum_api::history::Image {
     }
 }
 
-/// What is at a path, for people.
+/// Returns the human-readable state of a path.
 fn image_text(image: &Image) -> String {
     match image {
         Image::Absent => "nothing".to_owned(),

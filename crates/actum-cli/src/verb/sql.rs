@@ -30,12 +30,12 @@ enum Command {
 
 /// Fetch the tested DuckDB library with pip, and compare its digest
 ///
-/// pip gets the package `duckdb` from the index that it is configured for, in the version that was tested with this
-/// version of actum, and compares its SHA-256. The library is put into the home of actum; nothing else of the package
-/// is kept, and nothing of it runs. Where the library is there already, nothing is done.
+/// pip gets the package `duckdb` from its configured index, in the version that was tested with this version of actum,
+/// and compares its SHA-256. The library is stored in the home of actum; nothing else of the package is kept, and none
+/// of its code runs. An installed library is not replaced.
 #[derive(clap::Args)]
 struct InstallArguments {
-    /// The Python whose pip fetches the package
+    /// Fetch the package with the pip of this Python
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     python: PathBuf,
 }
@@ -77,7 +77,7 @@ impl Document for Shown {
     }
 }
 
-/// The library was not installed.
+/// Failure to install the library.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot install the DuckDB library: {0}")]
 struct SqlFailure(InstallError);

@@ -1,4 +1,4 @@
-//! Where the SQL steps of task plans run.
+//! Host of the SQL steps of task plans.
 
 use actum::task::SqlHost;
 use actum_sandbox::Helper;
@@ -8,15 +8,15 @@ use crate::failure::Failure;
 use crate::home;
 use crate::signals::Waiting;
 
-/// Returns what runs the SQL steps of a plan that is shown: its results are kept, so that they can be published.
+/// Returns the host for the SQL steps of a plan that is shown: its results are kept, so that they can be published.
 ///
 /// # Errors
-/// Where there is no home, in which the library is.
+/// There is no home for the library.
 pub(crate) fn for_showing() -> Result<Option<SqlHost>, Failure> {
     Ok(this_program()?.map(|host| SqlHost { keeps_results: true, ..host }))
 }
 
-/// Returns what runs the SQL steps of a plan that is carried out. A signal ends them.
+/// Returns the host for the SQL steps of a plan that is carried out. A signal ends them.
 ///
 /// # Errors
 /// As [`for_showing`].

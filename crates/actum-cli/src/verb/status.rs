@@ -1,4 +1,4 @@
-//! `actum status`: whether anything is to be done.
+//! `actum status`: unfinished work, drift, and paths that need the user.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -25,14 +25,14 @@ use crate::{hint, manifests, obstacle, shown_path};
 
 /// Report whether anything is unfinished, has changed since, or needs the user
 ///
-/// Changes nothing but the status of rollback manifests (`EXECUTED`, `EXPIRED`), and recovers nothing. Exits with 4 if paths are blocked, if a run was
-/// interrupted and not taken back, if another installation made the newest runs,
-/// if the history has lost recorded runs, or if every change is rejected here, as where a policy or the ledger cannot be
-/// used. A path has drifted if something other than a run changed it after a run did. An action or a task is cut off if its
-/// process ended before it recorded how that ended; `actum recover` does.
+/// Changes nothing except the status of rollback manifests (`EXECUTED`, `EXPIRED`), and recovers nothing. Exits with 4
+/// if paths are blocked, if an interrupted run was not rolled back, if another installation made the newest runs, or if
+/// the history has lost recorded runs. It also exits with 4 if every change is rejected here, for example because a
+/// policy or the ledger cannot be used. A path has drifted if it was changed outside of runs after a run changed it. An
+/// action or a task is cut off if its process ended before it recorded the outcome; `actum recover` records it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// For how many of the newest runs to look whether the files they changed are as they left them
+    /// Number of the newest runs whose changed files are checked for drift
     #[arg(long, value_name = "N", default_value_t = 100)]
     runs: usize,
 }
@@ -42,7 +42,7 @@ struct Shown {
     shown_root: String,
 }
 
-/// Makes the form of blocked paths in documents.
+/// Converts blocked paths for documents.
 pub(super) fn blocked_paths<'a>(
     blocked: impl IntoIterator<Item = (&'a RelPath, &'a RunId)>,
 ) -> Vec<BlockedPath> {
@@ -63,13 +63,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(if is_sound { attention(&status.blocked) } else { Exit::NeedsAttention })
 }
 
-/// The state of the workspace as a document; the newest `runs_max` runs are examined for drift.
+/// Returns the state of the workspace as a document; the newest `runs_max` runs are examined for drift.
 pub(super) fn document(runs_max: usize, session: &Session) -> Result<Status, Failure> {
     let root = session.root();
     let view = View::open(root)?;
     let WorkspaceStatus { unfinished, interrupted, recovery_due, blocked, saved, runs } =
         view.status()?;
-    // While a run is under way, what it touches is neither as before nor as after.
+    // While a run is in progress, its files are neither in the old nor in the new state.
     let drift = if unfinished.is_some() { Vec::new() } else { view.drift(runs_max)? };
     let ledger = Queue::open(&session.tenant);
     let recorded = Recorded::find(&view, &ledger, runs_max, session);
@@ -103,16 +103,16 @@ pub(super) fn document(runs_max: usize, session: &Session) -> Result<Status, Fai
     })
 }
 
-/// What is open, for a program that shows text: as `actum status` prints it.
+/// Returns the open matters as text, for a program that shows text: as `actum status` prints it.
 pub(super) fn text(document: Status, session: &Session) -> String {
     let shown_root = Quoted(session.root().as_os_str().as_bytes()).to_string();
     let mut text = Vec::new();
-    // A vector takes it.
+    // Writing to a vector cannot fail.
     Shown { document, shown_root }.write_text(&mut text).unwrap_or_default();
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// What the ledger says about a workspace.
+/// Facts of the ledger about a workspace.
 #[derive(Debug, Default)]
 struct Recorded {
     plans: Vec<RunId>,
@@ -123,7 +123,7 @@ struct Recorded {
 }
 
 impl Recorded {
-    /// Reads the ledger. Prints a note where it cannot be read.
+    /// Reads the ledger. Prints a note if it cannot be read.
     fn find(
         view: &View,
         ledger: &Result<Option<Queue>, Failure>,
@@ -181,7 +181,7 @@ impl Recorded {
     }
 }
 
-/// Needs the user's attention if paths are blocked.
+/// Returns the exit code: needs attention if paths are blocked.
 pub(super) fn attention(blocked: &[BlockedPath]) -> Exit {
     if blocked.is_empty() { Exit::Success } else { Exit::NeedsAttention }
 }
@@ -263,7 +263,7 @@ impl Document for Shown {
     }
 }
 
-/// The paths that wait for a person, and what to do about them.
+/// Writes the blocked paths, and the next steps of the user.
 pub(super) fn write_blocked(blocked: &[BlockedPath], out: &mut dyn Write) -> io::Result<()> {
     let Some(BlockedPath { path: first, .. }) = blocked.first() else {
         return writeln!(out, "blocked     nothing");

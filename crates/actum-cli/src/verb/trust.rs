@@ -1,4 +1,4 @@
-//! `actum trust`: lets what a workspace's policy widens count.
+//! `actum trust`: puts the loosening rules of a workspace's policy in force.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -24,14 +24,14 @@ use crate::{actor, clock, home, policy, records, root, shown_path, timestamp};
 
 /// Trust the policy in this workspace as it is now
 ///
-/// Rules in `actum.toml` in the root of a workspace that tighten always count. Rules that loosen count once you trust
-/// the file, and only as it is now: when it changes, it is not trusted any more. Read it first.
+/// Rules in `actum.toml` in the root of a workspace that tighten are always in force. Rules that loosen are in force
+/// once you trust the file, and only in its current state: a changed file is no longer trusted. Read it first.
 ///
 /// Trust takes the passphrase of the approval key. In an installation without an approval key it takes effect after a
 /// day, in which every command shows it and `actum trust --remove` rejects it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Trust it no longer, also where the trust still waits
+    /// Remove the trust, also while it is pending
     #[arg(long, conflicts_with = "passphrase_file")]
     remove: bool,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let from = prove(arguments, session, &shown, &keyring)?;
     let home = LedgerHome::open(&place).map_err(actum::Error::from)?;
     if let Some(from) = from {
-        // Every command looks for it before it is there.
+        // Every command looks for it before it exists.
         home.note_waiting(from).map_err(actum::Error::from)?;
     }
     home.trust(root, digest, from).map_err(actum::Error::from)?;
@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(alerted)
 }
 
-/// Asks for the passphrase of the approval key. Without such a key, returns when the trust takes effect.
+/// Asks for the passphrase of the approval key. Without such a key, returns the time at which the trust takes effect.
 fn prove(
     arguments: &Arguments,
     session: &Session,

@@ -1,4 +1,4 @@
-//! `actum undo`: takes a run back, in a run of its own.
+//! `actum undo`: undoes a run, in a run of its own.
 
 use actum::reason::Reason;
 use actum::{Which, Work};
@@ -16,29 +16,28 @@ use crate::run_prefix::RunPrefix;
 use crate::session_runs::{Selection, runs_in_effect};
 use crate::{manifests, timestamp};
 
-/// Take a run back, to the byte
+/// Undo a run, byte for byte
 ///
-/// The undo is a run of its own. Later runs on other files do not matter; a path that changed since
-/// is a conflict: all of them are named, and nothing is changed. `--keep-edits` takes only the lines
-/// of the run out of files that were edited since.
+/// The undo is a run of its own. Later runs on other files do not matter; a path that changed since is a conflict: all
+/// of them are listed, and nothing is changed. `--keep-edits` removes only the run's lines from files that were edited
+/// since.
 ///
-/// Without RUN your newest change that is in effect is taken back, so that one `undo` after the
-/// other goes further back. Changes of your agents are yours; with `--agent` only those of that
-/// agent are meant. The change of another needs RUN. `actum redo` takes an undo back. A task whose run was undone is
-/// `ROLLED_BACK` in its reports.
+/// Without RUN, your newest change in effect is undone, so that repeating `undo` goes further back. Changes of your
+/// agents count as yours; `--agent` selects only those of that agent. The change of another user needs RUN. `actum
+/// redo` undoes an undo. A task whose run was undone is `ROLLED_BACK` in its reports.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The run, or at least 4 characters of the beginning of its id
+    /// Run to undo, or at least 4 characters of the beginning of its id
     run: Option<RunPrefix>,
-    /// Take back each run of this session of an agent's client that is in effect, the newest first, each by a run of its own. It
-    /// ends at the first that cannot be taken back; `actum log --session ID` lists them
+    /// Undo each run of this session of an agent's client that is in effect, the newest first, each by a run of its
+    /// own. Stops at the first that cannot be undone; `actum log --session ID` lists them
     #[arg(long, value_name = "ID", conflicts_with_all = ["run", "request_key"])]
     session: Option<String>,
-    /// Take back each run of the newest turn, which began with your last prompt; with `--session` of that session
+    /// Undo each run of the newest turn, which began with your last prompt; with `--session` of that session
     #[arg(long, conflicts_with_all = ["run", "request_key"])]
     turn: bool,
-    /// Take back each run since a time that you or your agents made, with `--agent` those of that agent: `30m`, `2h`, `1d`, or
-    /// a date and time (RFC 3339)
+    /// Undo each run since a time that you or your agents made, with `--agent` those of that agent: `30m`, `2h`, `1d`,
+    /// or a date and time (RFC 3339)
     #[arg(long, value_name = "TIME", conflicts_with_all = ["run", "request_key", "session", "turn"])]
     since: Option<String>,
     #[command(flatten)]
@@ -68,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 impl Arguments {
-    /// The runs that are meant together, if several are.
+    /// Returns the selection of runs, if the options select several.
     fn selection(&self) -> Result<Option<Selection>, Failure> {
         Ok(match (&self.since, self.turn) {
             (Some(since), _) => {
@@ -81,7 +80,7 @@ impl Arguments {
     }
 }
 
-/// Takes back several runs, the newest first.
+/// Undoes several runs, the newest first.
 fn undo_each(
     arguments: &Arguments,
     session: &Session,
@@ -126,14 +125,14 @@ fn undo_each(
     Ok(Exit::Success)
 }
 
-/// Why nothing was undone.
+/// Reason for which nothing was undone.
 #[derive(Debug, thiserror::Error)]
 enum UndoFailure {
     #[error("no run {} is in effect", meant(selection))]
     NoRuns { selection: Selection },
 }
 
-/// Which runs a selection means, in words.
+/// Describes a selection, in words.
 fn meant(selection: &Selection) -> String {
     match selection {
         Selection::Session(session) => {

@@ -1,4 +1,4 @@
-//! `actum verify`: whether a receipt is what it says, by public keys alone.
+//! `actum verify`: verifies a receipt by public keys alone.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -30,32 +30,31 @@ use crate::{input, own_format};
 
 /// Verify a receipt, with its proof or alone, by public keys
 ///
-/// Takes what `actum receipt` wrote, or an entry of a ledger that is a receipt. No workspace, no ledger and
-/// no network is looked at. Ends with code 0 only where all that the file holds is verified, and says what
-/// no file can tell.
+/// Accepts the output of `actum receipt`, or an entry of a ledger that is a receipt. No workspace, ledger or network is
+/// used. Exits with 0 only if the whole content of the file is verified, and lists the facts that no file can prove.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The receipt; `-` is standard input
+    /// File with the receipt; `-` is standard input
     #[arg(value_name = "RECEIPT")]
     receipt: PathBuf,
-    /// The public keys to trust, as `actum key export` writes them; without it your own
+    /// Trust the public keys in FILE, as `actum key export` writes them; without it your own
     #[arg(long, value_name = "FILE")]
     keyring: Option<PathBuf>,
 }
 
-/// Result with what its text adds.
+/// Result with additional data for its text.
 struct Verified {
     document: Verification,
     keyring: Trusted,
 }
 
-/// The most paths that are told one by one; all are in the JSON.
+/// Limit of the paths that are listed one by one; all are in the JSON.
 const PATHS_SHOWN_MAX: usize = 20;
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let keyring = Trusted::read(arguments.keyring.as_deref(), &session.start)?;
     let (input, bytes) = input::document(&arguments.receipt, &session.start, BUNDLE_BYTES_MAX)?;
-    // What says of itself that it is some document of ours is no receipt without a proof.
+    // A document that declares another format of actum is no receipt without a proof.
     let verified = match own_format::of(&bytes) {
         Some(found) if found != ReceiptBundle::FORMAT => Err(BundleProblem::Format { found }),
         Some(_) => verify_bundle(&bytes, &keyring.keyring)
@@ -188,7 +187,7 @@ impl Document for Verified {
     }
 }
 
-/// What happened to one path, as `actum show` tells it.
+/// Returns the line about one path, in the form of `actum show`.
 fn line_of(PathEffect { path, effect, from, added, removed, .. }: &PathEffect) -> String {
     let (word, slash) = match effect {
         EffectKind::Created

@@ -1,4 +1,4 @@
-//! Commands of plan envelopes: those that an action runs, those that check it, and those that repair it.
+//! Commands of plan envelopes: those of an action, of its checks, and of its repair.
 
 use std::fs;
 use std::io::Write;
@@ -47,7 +47,7 @@ fn a_check_that_fails_drops_the_change_and_a_repair_gets_one_try() {
         (&json!("grep -q 2 a.txt"), &json!(false), &json!(1))
     );
     assert!(last["durationMs"].is_u64());
-    // What a check wrote is with the check, and in no message: that is in the ledger.
+    // The output of a check is in the ledger with the check, and in no message.
     let told = checked_by(
         plan("file_modify", json!({ "path": "a.txt", "content": "secret\n" })),
         &["grep -v 1 a.txt b"],
@@ -107,7 +107,7 @@ fn a_command_that_no_rule_allows_or_that_needs_a_shell_is_not_run() {
     assert!(missing["output"]["stderr"].as_str().unwrap().contains("nothing"), "{missing}");
 }
 
-/// AA-5: nothing of it runs before a person agreed, and then once.
+/// AA-5: no command runs before an approval, and then it runs once.
 #[test]
 fn a_command_of_r3_runs_only_after_a_person_agreed_and_once() {
     let (directory, root) = workspace();
@@ -166,7 +166,7 @@ fn a_diagnosis_tells_what_commands_find_and_changes_nothing() {
     assert!(result["feedback"].get("run").is_none());
 }
 
-/// AA-5, AA-7: what changes nothing is judged all the same, before its checks run.
+/// AA-5, AA-7: an action that changes nothing is judged all the same, before its checks run.
 #[test]
 fn a_change_that_changes_nothing_runs_no_command_that_no_rule_allows() {
     let (directory, root) = workspace();
@@ -185,7 +185,7 @@ fn a_change_that_changes_nothing_runs_no_command_that_no_rule_allows() {
     assert!(result["feedback"].get("run").is_none() && !root.join("x").exists());
 }
 
-/// AA-5: a command that a person has to agree to does not run before that, as a check neither.
+/// AA-5: a command that needs an approval does not run before it, not even as a check.
 #[test]
 fn a_check_that_a_person_has_to_agree_to_does_not_run_before() {
     let (directory, root) = workspace();
@@ -204,7 +204,7 @@ fn a_check_that_a_person_has_to_agree_to_does_not_run_before() {
     );
 }
 
-/// AA-7: who may write in the workspace does not choose what a rule speaks of.
+/// AA-7: an author of workspace files does not choose the program that a rule matches.
 #[test]
 fn a_program_is_not_found_in_the_workspace_by_its_name() {
     let (directory, root) = workspace();
@@ -224,7 +224,7 @@ fn a_program_is_not_found_in_the_workspace_by_its_name() {
     assert_eq!(status(&result), ("reverted", Some("VERIFICATION_FAILED")), "{result}");
 }
 
-/// AA-4: a directory is made and removed where directories may, or for a file.
+/// AA-4: a directory is created and removed where directories are allowed, or for a file.
 #[test]
 fn a_directory_alone_needs_a_place_that_is_a_directory() {
     let (directory, root) = workspace();
@@ -271,7 +271,7 @@ fn under_a_key_what_ran_a_command_or_was_repaired_is_done_once_too() {
     assert!(!root.join("other").exists());
 }
 
-/// AA-5, AA-13: a person sees what would run, and an agent hears what a person said.
+/// AA-5, AA-13: an approver sees the commands to run, and an agent gets the approver's answer.
 #[test]
 fn a_person_sees_what_is_asked_for_and_an_agent_hears_a_denial() {
     let (directory, root) = workspace();

@@ -1,4 +1,4 @@
-//! `actum action run`, as an agent uses it: a plan envelope goes in, a result envelope comes out.
+//! `actum action run`, as an agent uses it: plan envelope in, result envelope out.
 
 use std::fs;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn the_example_of_the_contract_gets_a_result_in_the_form_of_the_contract() {
     assert!(note.starts_with("nothing was checked"), "{note}");
 }
 
-/// AA-2, FO-7: what agents get wrong in diffs is accepted where its meaning is certain.
+/// AA-2, FO-7: common mistakes of agents in diffs are accepted where the meaning is certain.
 #[test]
 fn a_change_set_action_counts_lines_when_asked_and_accepts_absolute_paths_below_the_root() {
     let (_directory, root) = workspace();
@@ -86,7 +86,7 @@ fn each_core_action_does_its_work_and_undo_takes_it_back() {
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 
-/// AA-1, AA-5: what is not said counts as the highest.
+/// AA-1, AA-5: a missing tier counts as the highest.
 #[test]
 fn a_plan_without_a_tier_waits_for_a_person() {
     let (_directory, root) = workspace();
@@ -101,7 +101,7 @@ fn a_plan_without_a_tier_waits_for_a_person() {
     assert!(queue.stdout.contains(plan), "{queue:?}");
 }
 
-/// AA-1, AA-2, AA-13: whatever else is wrong with an envelope, its action gets a result.
+/// AA-1, AA-2, AA-13: an invalid envelope with a known action gets a result, whatever else is wrong.
 #[test]
 fn a_malformed_envelope_that_names_its_action_is_rejected_and_recorded() {
     let (_directory, root) = workspace();
@@ -142,7 +142,7 @@ fn a_malformed_envelope_that_names_its_action_is_rejected_and_recorded() {
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 
-/// AA-2, EX-20: the line of a mistake may hold a credential.
+/// AA-2, EX-20: the line of an error may hold a credential.
 #[test]
 fn a_rejected_envelope_quotes_no_credential() {
     let (_directory, root) = workspace();
@@ -176,14 +176,14 @@ fn a_writing_action_of_r2_needs_a_verification_and_a_way_back() {
     // A command has no check of its own.
     let result = act(&root, &plan("run_command", json!({ "command": "true" })));
     assert_eq!(status(&result), ("rejected", Some("VERIFICATION_NEEDED")));
-    // To say less than it is makes it no less.
+    // A declared tier that is too low has no effect.
     let result =
         act(&root, &with(with(create, "riskTier", json!("R0")), "rollbackPlan", Value::Null));
     assert_eq!(status(&result), ("rejected", Some("ROLLBACK_PLAN_NEEDED")));
     assert!(!root.join("x").exists());
 }
 
-/// AA-4
+/// AA-4: the scope limits the real changes of an action.
 #[test]
 fn the_scope_holds_what_an_action_really_does() {
     let (_directory, root) = workspace();
@@ -196,16 +196,16 @@ fn the_scope_holds_what_an_action_really_does() {
     let outside = ("rejected".to_owned(), json!("OUTSIDE_SCOPE"));
     let unusable = ("rejected".to_owned(), json!("SCOPE_UNUSABLE"));
     let done = ("succeeded".to_owned(), Value::Null);
-    // Nothing allowed is nothing allowed.
+    // An empty allow list allows nothing.
     let mut bare = create("x");
     bare.as_object_mut().unwrap().remove("scope");
     assert_eq!(status(&act(&root, &bare)), ("rejected", Some("OUTSIDE_SCOPE")));
     assert_eq!(tried("x", scope(&[], &[], &[])), outside);
     assert_eq!(tried("x", scope(&["y"], &["src"], &[])), outside);
-    // A file that is allowed is no directory that is.
+    // An allowed file is not an allowed directory.
     assert_eq!(tried("dir/x", scope(&["dir"], &[], &[])), outside);
     assert_eq!(tried("dir", scope(&[], &["dir"], &[])), outside);
-    // What is forbidden wins, also in an allowed directory, and also below it.
+    // A forbidden path is rejected, also in an allowed directory, and also below it.
     assert_eq!(tried("dir/x", scope(&[], &["dir"], &["dir/x"])), outside);
     assert_eq!(tried("dir/x/y", scope(&[], &["dir"], &["dir/x"])), outside);
     assert_eq!(tried("dir/x", scope(&["dir/x"], &[], &["dir/x"])), outside);
@@ -220,7 +220,7 @@ fn the_scope_holds_what_an_action_really_does() {
     assert!(!root.join("x").exists() && !root.join("dir/y").exists());
 }
 
-/// AA-5: what was approved as a change is made as that, with its result.
+/// AA-5: an approved change is made as approved, with its result.
 #[test]
 fn a_change_of_r4_is_made_as_approved_and_gives_a_result() {
     let (directory, root) = workspace();
@@ -310,7 +310,7 @@ fn under_a_key_an_action_is_done_once() {
     assert_eq!(again["feedback"]["doneBefore"], true);
 }
 
-/// AA-3: what comes back is compared with what the receipt says was there.
+/// AA-3: the result of an undo is compared with the content that the receipt records.
 #[test]
 fn an_undo_is_taken_back_by_another() {
     let (_directory, root) = workspace();

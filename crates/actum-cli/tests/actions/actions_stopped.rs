@@ -1,4 +1,4 @@
-//! Actions that are asked to stop, or are cut off.
+//! Actions that are asked to stop, or are interrupted.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-/// AA-6, AA-13: who is asked to end tells what became of the action, and nothing is left of it.
+/// AA-6, AA-13: an action that is asked to stop reports its outcome, and leaves nothing behind.
 #[test]
 fn an_action_that_is_asked_to_stop_tells_so_and_leaves_nothing() {
     let (directory, root) = workspace();
@@ -20,7 +20,7 @@ fn an_action_that_is_asked_to_stop_tells_so_and_leaves_nothing() {
     let run = checked_by(plan("run_command", json!({ "command": "sleep 60" })), &["true"]);
     let check = plan("file_create", json!({ "path": "made", "content": "" }));
     let check = checked_by(check, &["sleep 60"]);
-    // A check that was ended found nothing bad, so there is nothing to repair.
+    // An interrupted check found no fault, so there is nothing to repair.
     let mut repaired = check.clone();
     repaired["input"]["repair"] = json!("tee made");
     let look = plan("diagnose_error", json!({ "commands": ["sleep 60", "tee seen", "tee seen"] }));
@@ -48,7 +48,7 @@ fn an_action_that_is_asked_to_stop_tells_so_and_leaves_nothing() {
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 
-/// AA-6, AA-10: also while a package checks what it did, or takes it back for proof.
+/// AA-6, AA-10: this holds while a package checks its changes, and while it rolls them back as a proof.
 #[test]
 fn a_package_that_is_asked_to_stop_is_not_taken_for_one_that_fails() {
     let stage = Stage::new("[plugins]\nallowPluginCodeExecution = true\n");
@@ -76,7 +76,7 @@ fn a_package_that_is_asked_to_stop_is_not_taken_for_one_that_fails() {
     }
 }
 
-/// AA-13: of an action that was cut off the next one here finds out; of one that is under way it does not say anything.
+/// AA-13: the next action here finds an interrupted one; it reports nothing about a running one.
 #[test]
 fn an_action_that_was_cut_off_is_told_by_whoever_comes_next() {
     let (directory, root) = workspace();
@@ -113,7 +113,7 @@ fn an_action_that_was_cut_off_is_told_by_whoever_comes_next() {
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 
-/// AA-6: what whoever started it has it ignore asks for nothing.
+/// AA-6: a signal that the caller set to be ignored has no effect.
 #[test]
 fn a_signal_that_is_ignored_does_not_stop_an_action() {
     let (directory, root) = workspace();
@@ -135,10 +135,10 @@ fn a_signal_that_is_ignored_does_not_stop_an_action() {
     assert_eq!(status(&result), ("succeeded", None), "{result}");
 }
 
-/// An action of which something runs.
+/// Action with a running process.
 struct Begun {
     process: Child,
-    /// The program itself.
+    /// Process of the program itself.
     pid: Pid,
 }
 
@@ -151,10 +151,10 @@ fn begun(directory: &Path, root: &Path, configuration: &Path, plan: &Value) -> B
     begun_by(command, "sleep")
 }
 
-/// The same, and waits until something runs that has this word in its command line.
+/// Starts an action, and waits until a process has this word in its command line.
 fn begun_by(mut command: Command, word: &str) -> Begun {
     let mut process = command.spawn().unwrap();
-    // The shell that it is started by becomes it.
+    // The shell that starts the program becomes it.
     let pid = Pid::from_raw(i32::try_from(process.id()).unwrap());
     while !runs(&pid.to_string(), word) {
         if process.try_wait().unwrap().is_some() {
@@ -165,7 +165,7 @@ fn begun_by(mut command: Command, word: &str) -> Begun {
     Begun { process, pid }
 }
 
-/// Whether a process that this one started has this word in its command line.
+/// Returns true if a descendant of this process has this word in its command line.
 fn runs(pid: &str, word: &str) -> bool {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let children = tasks.map(|task| fs::read_to_string(task.path().join("children")));

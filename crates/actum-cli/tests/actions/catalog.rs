@@ -1,4 +1,4 @@
-//! The catalog of actions, as operators meet it.
+//! Catalog of actions, as operators use it.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use actum_core::CORE_ACTIONS;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A workspace with an approval key under a passphrase.
+/// Makes a workspace with an approval key under a passphrase.
 fn operated() -> (TempDir, PathBuf) {
     let (directory, root) = workspace();
     let file = directory.path().join("passphrase");
@@ -28,7 +28,7 @@ fn signed(root: &Path, arguments: &[&str]) -> Ended {
     actum(root, &[&["catalog"], arguments, &["--passphrase-file", "../passphrase"]].concat())
 }
 
-/// The state of each action.
+/// Returns the state of each action.
 fn states(root: &Path) -> Vec<(String, String)> {
     let catalog = value(&actum(root, &["catalog", "list", "--json"]));
     let of = |action: &Value| {
@@ -59,7 +59,7 @@ fn the_core_actions_are_listed_and_shown_where_nothing_was_recorded_yet() {
     assert_eq!(action["input_schema"]["additionalProperties"], false);
     let linted = actum(&root, &["catalog", "lint"]);
     assert_eq!((linted.code, &*linted.stdout), (0, "sound  9 actions\n"));
-    // To look makes nothing.
+    // Listing creates nothing.
     assert!(!home_of(&root).exists());
 }
 
@@ -73,7 +73,7 @@ fn an_operator_retires_an_action_and_activates_it_again() {
     assert_eq!(value(&retired)["actions"][0]["state"], "RETIRED");
     assert!(states(&root).contains(&("run_command".to_owned(), "RETIRED".to_owned())));
     assert_eq!(states(&root).iter().filter(|(_, state)| state == "ACTIVE").count(), 8);
-    // It is in the ledger, signed, with who said so and why.
+    // The ledger has the signed change, with the operator and the reason.
     let entry = value(&actum(&root, &["ledger", "show", "1", "--json"]));
     assert_eq!(entry["kind"], "CATALOG_CHANGED");
     assert_eq!(entry["payload"]["action"], "run_command");
@@ -93,7 +93,7 @@ fn an_operator_retires_an_action_and_activates_it_again() {
     assert!(unknown.stderr.contains("actum explain UNKNOWN_ACTION"), "{unknown:?}");
 }
 
-/// AA-13: an agent has neither a terminal of the person's nor the passphrase.
+/// AA-13: an agent has neither a terminal of the operator nor the passphrase.
 #[test]
 fn nobody_changes_the_catalog_without_a_terminal_or_the_passphrase() {
     let (directory, root) = operated();
@@ -110,7 +110,7 @@ fn nobody_changes_the_catalog_without_a_terminal_or_the_passphrase() {
     assert_eq!(ended.code, 1, "{ended:?}");
 }
 
-/// AA-13: who can write the file of the ledger changes nothing unseen.
+/// AA-13: a process that can write the file of the ledger changes nothing unseen.
 #[test]
 fn a_change_that_was_tampered_with_puts_nothing_in_force() {
     let (_directory, root) = operated();
@@ -118,7 +118,7 @@ fn a_change_that_was_tampered_with_puts_nothing_in_force() {
     assert_eq!(signed(&root, &["activate", "run_command"]).code, 0);
     let database = home_of(&root).join("tenants/default/ledger.db");
     let foreign = rusqlite::Connection::open(&database).unwrap();
-    // The older change once more, behind the newer one: its bytes are sound, and its place is not.
+    // A second copy of the older change, after the newer one: its bytes are valid, and its position is not.
     let replay = "INSERT INTO entry SELECT 3, kind, time, run, workspace, request, attempt, status, \
                   CAST(substr(nodes, 1, 32) AS BLOB), body FROM entry WHERE seq = 1";
     foreign.execute_batch(replay).unwrap();

@@ -1,4 +1,4 @@
-//! How actions ended, as whoever plans asks for it.
+//! Outcomes of actions, as a planner reads them.
 
 use std::path::Path;
 
@@ -47,7 +47,7 @@ fn ended(number: i64, action: &str, status: Status) -> ActionEnded {
     }
 }
 
-/// Feedback as the door of actions writes it.
+/// Writes feedback as the action API does.
 fn written(root: &Path, all: &[ActionEnded]) {
     let home = home_of(root);
     let records = Records::open(&home, &"default".parse().unwrap(), Clock::fixed(0)).unwrap();
@@ -96,7 +96,7 @@ fn feedback_is_asked_for_by_action_and_by_status_the_newest_first() {
     assert_eq!(value(&actum(&root, &["ledger", "verify", "--json"]))["sound"], true);
 }
 
-/// AA-13: what an agent says of itself cannot speak to the terminal.
+/// AA-13: text that an agent wrote cannot control the terminal.
 #[test]
 fn feedback_is_told_in_words_and_nothing_in_it_obeys() {
     let (_directory, root) = workspace();

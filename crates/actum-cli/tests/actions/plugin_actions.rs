@@ -1,4 +1,4 @@
-//! `actum action run` of actions that are packages: what a person made active, and nothing else, is run.
+//! `actum action run` of actions that are packages: only those that the operator activated are run.
 
 use std::fs;
 
@@ -55,7 +55,7 @@ fn code_of_packages_runs_only_where_the_operator_says_so_and_as_it_was_looked_at
     );
     assert_eq!(stage.activate("write_two").code, 0);
     assert_eq!(status(&stage.act(&two)), ("rejected", Some("PLUGIN_CODE_NOT_ALLOWED")));
-    // What the workspace says of that does not count.
+    // A setting of the workspace for that is ignored.
     fs::write(stage.root.join("actum.toml"), format!("version = 1\n{ALLOWED}")).unwrap();
     assert_eq!(status(&stage.act(&two)), ("rejected", Some("POLICY_UNUSABLE")));
     fs::remove_file(stage.root.join("actum.toml")).unwrap();
@@ -75,7 +75,7 @@ fn code_of_packages_runs_only_where_the_operator_says_so_and_as_it_was_looked_at
     assert_eq!(status(&stage.act(&two)), ("rejected", Some("ACTION_NOT_ACTIVE")));
 }
 
-/// AA-4, AA-7, AA-10, AA-11: nothing of it is kept, whatever goes wrong where.
+/// AA-4, AA-7, AA-10, AA-11: none of its changes is kept, whatever fails.
 #[test]
 fn nothing_is_kept_of_a_package_that_fails_lies_or_goes_where_it_may_not() {
     let stage = Stage::new(ALLOWED);
@@ -124,7 +124,7 @@ fn nothing_is_kept_of_a_package_that_fails_lies_or_goes_where_it_may_not() {
     assert_eq!(text(&stage.root, "a.txt"), "1\n");
 }
 
-/// AA-5, AA-9: a package of R3 is not run before a person agreed.
+/// AA-5, AA-9: a package of R3 is not run before an approval.
 #[test]
 fn a_package_of_r3_waits_and_its_code_does_not_run_before() {
     let stage = Stage::new(ALLOWED);

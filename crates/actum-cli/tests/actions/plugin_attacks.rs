@@ -1,4 +1,4 @@
-//! A hostile package: what it tries it can do without actum, and through `actum action run` nothing of it.
+//! Hostile package: each of its attempts works without actum, and none through `actum action run`.
 
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
@@ -23,7 +23,7 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 const DRIVER: &str = "require(process.argv[1])(JSON.parse(process.argv[2]))\
     .then((output) => console.log(JSON.stringify(output)));";
 
-/// What is attacked: files, a process and sockets, made for one attack alone.
+/// Targets of an attack: files, a process and sockets, made for one attack alone.
 struct Host {
     stage: Stage,
     /// Not among the temporary files, which a scratch directory would hide.
@@ -40,7 +40,7 @@ impl Host {
         let stage = Stage::new(ALLOWED);
         let outside = tempfile::Builder::new().prefix("actum-hostile-").tempdir_in("/var/tmp");
         let outside = outside.unwrap();
-        // By chance as the name of the directory is.
+        // As random as the name of the directory.
         let name = outside.path().file_name().unwrap().to_str().unwrap().to_owned();
         let secret = format!("secret{}", name.replace("actum-hostile-", ""));
         let beside = stage.root.with_file_name("beside");
@@ -97,7 +97,7 @@ impl Host {
         })
     }
 
-    /// Everything outside, and the process, as they are.
+    /// Returns the state of all outside files, and of the process.
     fn look(&mut self) -> String {
         let mut lines = Vec::new();
         for place in [self.outside.path(), &self.stage.root.with_file_name("beside")] {
@@ -116,7 +116,7 @@ impl Host {
         lines.join("\n")
     }
 
-    /// Which sockets heard anything.
+    /// Returns the sockets that received data.
     fn heard(&self) -> Vec<&'static str> {
         let mut bytes = [0; 16];
         [
@@ -129,7 +129,7 @@ impl Host {
         .collect()
     }
 
-    /// The processes that were left behind.
+    /// Returns the processes that were left behind.
     fn left(&self) -> Vec<u32> {
         let entries = fs::read_dir("/proc").unwrap().flatten();
         let is_left = |id: &u32| {
@@ -140,7 +140,7 @@ impl Host {
         entries.filter_map(|it| it.file_name().to_str()?.parse().ok()).filter(is_left).collect()
     }
 
-    /// How much was made in the system, which is taken away again.
+    /// Counts the objects that were created in the system, and removes them.
     fn made_in_the_system(&self) -> usize {
         let start = format!("pwned-{}-", self.name());
         let entries = fs::read_dir("/var/tmp").unwrap().flatten();
@@ -148,7 +148,7 @@ impl Host {
         made.map(|entry| fs::remove_dir(entry.path()).unwrap()).count()
     }
 
-    /// The attempts that had an effect, and how many there were.
+    /// Returns the attempts that had an effect, and the number of attempts.
     fn worked(&self, answers: &Value) -> (Vec<String>, usize) {
         let answers = answers.as_object().unwrap_or_else(|| panic!("no answers: {answers}"));
         let has_effect = |(name, answer): (&String, &Value)| {
@@ -209,7 +209,7 @@ fn a_hostile_package_reaches_nothing_of_the_host() {
     assert_eq!(host.look(), before);
     assert_eq!(host.heard(), [""; 0]);
     assert_eq!((host.left(), host.made_in_the_system()), (Vec::new(), 0));
-    // What it changed in the workspace is an ordinary run.
+    // Its changes in the workspace are an ordinary run.
     assert_eq!(text(&host.stage.root, "a.txt"), "two\n");
     assert_eq!(host.stage.actum(&["undo"]).code, 0);
     let mut after = tree(&host.stage.root);
@@ -217,7 +217,7 @@ fn a_hostile_package_reaches_nothing_of_the_host() {
     assert_eq!(after, files);
 }
 
-/// AA-4, AA-10, AA-11: what it leaves in its view is judged like any change, and its view has an end.
+/// AA-4, AA-10, AA-11: its changes in its view are judged like any others, and the size of its view is limited.
 #[test]
 fn a_hostile_package_leaves_nothing_that_no_run_may_make_and_fills_no_disk() {
     let stage = Stage::new(ALLOWED);

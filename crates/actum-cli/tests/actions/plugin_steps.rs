@@ -1,5 +1,5 @@
-//! The steps of plugin packages, honest and hostile: what they change is captured, what they say is checked, and
-//! nothing of them reaches the workspace.
+//! Steps of plugin packages, honest and hostile: their changes are captured, their answers are checked, and nothing
+//! else reaches the workspace.
 
 mod plugin_answers;
 
@@ -18,7 +18,7 @@ use actum_sandbox::{Enforcement, Resource, SandboxPolicy};
 use actum_workspace::{RunOptions, Workspace};
 use serde_json::{Value, json};
 
-/// What is in force where the operator wrote this.
+/// Returns the policy in force for this policy of the operator.
 fn in_force(grounds: &Grounds, operator: &str) -> actum::Result<PolicyInForce> {
     let directory = grounds.beside("operator");
     fs::create_dir_all(&directory).unwrap();
@@ -42,7 +42,7 @@ fn allowed(grounds: &Grounds) -> PluginCode {
     in_force(grounds, operator).unwrap().plugin_code().unwrap()
 }
 
-/// All three steps, as a door takes them.
+/// Results of all three steps.
 struct Played {
     executed: Executed,
     verified: Result<Vec<Check>, PluginError>,
@@ -81,7 +81,7 @@ fn played(grounds: &Grounds, written: &Written, input: &Value) -> Played {
     Played { executed, verified, rolled_back }
 }
 
-/// The error of `execute`, where this is its body; the workspace is as before.
+/// Returns the error of `execute` with this body; the workspace is unchanged.
 fn refused(execute: &str) -> PluginError {
     refused_of(Written::new().execute(execute))
 }
@@ -174,7 +174,7 @@ fn a_rollback_that_does_not_restore_is_refused_with_the_path_and_what_differs() 
         assert_eq!((path.to_str().unwrap(), how, more), (at, differs, others), "{rollback}");
         assert_eq!(tree(&grounds.root), before);
     }
-    // To change nothing that counts is no difference.
+    // A change without an effect is no difference.
     let grounds = Grounds::new();
     let rollback =
         format!("{restore} fs.appendFileSync('sub/b.txt', ''); fs.utimesSync('sub/b.txt', 1, 1);");
@@ -200,7 +200,7 @@ fn a_rollback_or_a_verify_that_fails_is_told_with_its_place() {
     assert_eq!((*step, kind.as_str()), (Step::Verify, "bad_checks"));
 }
 
-/// AA-10: a check that does not hold is a result; what verify changes is forgotten, and it sees both sides.
+/// AA-10: a failed check is a result; changes of verify are discarded, and it sees both sides.
 #[test]
 fn verify_sees_before_and_after_and_changes_nothing() {
     let written = Written::new()
@@ -274,7 +274,7 @@ fn a_step_that_never_ends_or_floods_is_ended() {
     }
 }
 
-/// AA-8: whatever its `package.json` leaves unsaid, and whatever lies beside it.
+/// AA-8: this holds whatever its `package.json` leaves out, and whatever files are beside it.
 #[test]
 fn a_package_is_read_alike_everywhere_and_nothing_outside_of_it_is_part_of_it() {
     let grounds = Grounds::new();
@@ -299,7 +299,7 @@ fn a_package_is_read_alike_everywhere_and_nothing_outside_of_it_is_part_of_it() 
         let files = [("execute.js", module), a, ("package.json", said)];
         assert_eq!(run(&files).unwrap(), json!({ "a": 1 }), "{said}");
     }
-    // The first condition that holds counts, so their order does.
+    // The first matching condition is used, so their order matters.
     let imports = r##"{ "imports": { "#a": { "node": "./a.js", "default": "./b.js" } } }"##;
     let of_imports = "import a from '#a'; export default () => ({ a });";
     let files = [("execute.js", of_imports), a, ("package.json", imports)];
@@ -375,7 +375,7 @@ fn what_no_run_can_make_is_refused_by_name() {
     }
 }
 
-/// AA-10: a file that somebody else changed while it ran is not taken for what it saw.
+/// AA-10: a concurrent change of a file by another process is not mistaken for its earlier content.
 #[test]
 fn what_somebody_else_changed_while_a_step_ran_is_refused() {
     let grounds = Grounds::new();
@@ -426,7 +426,7 @@ fn a_package_that_asks_to_read_or_for_nothing_gets_no_more() {
     );
 }
 
-/// AA-10: what is run is what was read.
+/// AA-10: the code that is run is the code that was read.
 #[test]
 fn a_package_that_is_changed_after_it_was_read_runs_as_it_was_read() {
     let grounds = Grounds::new();
@@ -474,7 +474,7 @@ fn without_node_it_is_said_what_to_do() {
             assert!(error.to_string().contains(&format!("is `{said}`")), "{error}");
         }
     }
-    // One that would do, and gave no answer, has run the package.
+    // A program with a supported version that gives no answer counts as having run the package.
     fs::write(place.join("node"), "#!/bin/sh\necho v20.0.0\n").unwrap();
     let error = ran(&with(&place)).unwrap_err();
     assert!(matches!(error, PluginError::NoAnswer { .. }), "{error}");
@@ -493,7 +493,7 @@ fn code_of_plugins_runs_only_where_the_policy_of_the_operator_says_so() {
     assert!(says(yes).unwrap().plugin_code().is_some());
     assert!(says("[plugins]\nallowPluginCodeExecution = \"true\"\n").is_err());
     assert!(says("[plugins]\nallow = true\n").is_err());
-    // A workspace cannot say it, nor take it back: nothing may be done while it tries.
+    // A workspace can neither allow nor forbid it: nothing may be done while it tries.
     for own in [no, yes] {
         fs::write(grounds.root.join("actum.toml"), format!("version = 1\n{own}")).unwrap();
         let error = says(yes).unwrap_err().to_string();

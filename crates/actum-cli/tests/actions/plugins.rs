@@ -1,4 +1,4 @@
-//! `actum plugin`, as those who write packages use it, and as those who mean harm do.
+//! `actum plugin`, as authors of packages and attackers use it.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use crate::package::Written;
 use crate::program::{Ended, actum, command, workspace};
 use serde_json::{Value, json};
 
-/// Runs a command where the operator lets the code of plugins run.
+/// Runs a command under a policy of the operator that lets the code of plugins run.
 fn allowed(root: &Path, arguments: &[&str]) -> Ended {
     let configuration = root.parent().unwrap().join("config");
     fs::create_dir_all(configuration.join("actum")).unwrap();
@@ -98,7 +98,7 @@ fn no_code_is_run_unless_the_operator_allows_it() {
     let place = written.directory.to_str().unwrap();
     let refused = document(&actum(&root, &["plugin", "test", place, "--json"]));
     assert_eq!(refused["reason"], "PLUGIN_CODE_NOT_ALLOWED", "{refused}");
-    // A workspace cannot say so itself.
+    // A workspace cannot allow it itself.
     let own = "version = 1\n[plugins]\nallowPluginCodeExecution = true\n";
     fs::write(root.join("actum.toml"), own).unwrap();
     let refused = document(&actum(&root, &["plugin", "test", place, "--json"]));
@@ -134,7 +134,7 @@ fn a_step_that_fails_is_told_with_what_it_wrote_and_nothing_is_kept() {
     }
 }
 
-/// AA-8, AA-9: what is no package is refused by name, before anything of it is run.
+/// AA-8, AA-9: a directory that is no package is refused by name, before any of its code is run.
 #[test]
 fn what_is_no_package_is_refused_with_what_is_wrong() {
     type Spoil = fn(&Written);

@@ -1,4 +1,4 @@
-//! Repairs of actions: the one try after a failed check, and what is checked of it.
+//! Repairs of actions: the one attempt after a failed check, and its checks.
 
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn names(result: &Value) -> Vec<&str> {
     checks.iter().map(|check| check["name"].as_str().unwrap()).collect()
 }
 
-/// AA-6, AA-8, AA-11: the repair runs once, and then all checks run again on what it made.
+/// AA-6, AA-8, AA-11: the repair runs once, and then all checks run again on its result.
 #[test]
 fn a_package_is_repaired_once_where_verify_js_or_a_command_fails() {
     let stage = stage();
@@ -58,7 +58,7 @@ fn a_package_is_repaired_once_where_verify_js_or_a_command_fails() {
         let repair = &result["feedback"]["repair"];
         assert_eq!(repair["exitCode"], 0, "{name}: {result}");
         assert_eq!(text(&stage.root, "a.txt"), "2\n", "{name}");
-        // No check compares what was captured with itself.
+        // No check compares a captured change with itself.
         let own = if checks.is_empty() { "same_as_b" } else { "it_holds" };
         let expected: Vec<&str> = [own, "actum: rollback.js restores what was changed"]
             .into_iter()
@@ -71,7 +71,7 @@ fn a_package_is_repaired_once_where_verify_js_or_a_command_fails() {
     assert_eq!(stage.actum(&["ledger", "verify"]).code, 0);
 }
 
-/// AA-4, AA-6, AA-11: what a repair of a package does is held to the same rules.
+/// AA-4, AA-6, AA-11: a repair of a package is held to the same rules.
 #[test]
 fn nothing_is_kept_of_a_repair_of_a_package_that_does_not_hold() {
     let stage = stage();
@@ -93,7 +93,7 @@ fn nothing_is_kept_of_a_repair_of_a_package_that_does_not_hold() {
     }
 }
 
-/// AA-3, AA-6: the built-in check covers what was asked for, and leaves out what the repair changed.
+/// AA-3, AA-6: the built-in check covers the requested change, except what the repair changed.
 #[test]
 fn the_built_in_check_compares_only_what_the_repair_left_alone() {
     let (directory, root) = workspace();
@@ -119,7 +119,7 @@ fn the_built_in_check_compares_only_what_the_repair_left_alone() {
     );
 }
 
-/// AA-3, AA-6: what a command made is captured, so there is nothing to compare it with.
+/// AA-3, AA-6: the changes of a command are captured, so there is nothing to compare them with.
 #[test]
 fn a_command_has_no_built_in_check() {
     let (directory, root) = workspace();

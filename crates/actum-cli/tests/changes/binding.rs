@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::program::{Ended, actum, command, home_of, workspace};
 
-/// The program with another installation.
+/// Runs the program with another installation.
 fn with_home(root: &Path, home: &Path, arguments: &[&str]) -> Ended {
     let mut command = command(root, &[&["--json"], arguments].concat());
     command.env("ACTUM_HOME", home).env("XDG_CONFIG_HOME", home.with_extension("config"));

@@ -1,4 +1,4 @@
-//! `--json=brief`: one line of every command, which says what its exit code says.
+//! `--json=brief`: one line of every command, with the status of its exit code.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::program::{Ended, actum, workspace};
 use actum_core::Digest;
 use serde_json::{Value, json};
 
-/// The only line that a command writes, and its exit code.
+/// Returns the only line that a command writes, and its exit code.
 fn brief(root: &Path, arguments: &[&str]) -> (Value, i32) {
     let Ended { stdout, code, stderr } = actum(root, &[&["--json=brief"], arguments].concat());
     assert_eq!(stdout.lines().count(), 1, "{arguments:?}: {stdout}\n{stderr}");
@@ -165,7 +165,7 @@ fn a_command_in_a_sandbox_is_told_by_what_it_changed() {
     assert_eq!((failed, code), (json!({ "format": "actum.brief/1", "status": "rejected" }), 3));
 }
 
-/// Issue 27: a document that stands for itself is not changed, and nothing follows it.
+/// Issue 27: a standalone document is not changed, and nothing follows it.
 #[test]
 fn a_receipt_is_written_as_it_is() {
     let (_directory, root) = workspace();

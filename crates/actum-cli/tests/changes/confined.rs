@@ -1,4 +1,5 @@
-//! Confinement of the commands of `actum exec` and `actum sandbox run`, as docs/exec.md and docs/sandbox.md describe it.
+//! Confinement of the commands of `actum exec` and `actum sandbox run`, as docs/exec.md and docs/sandbox.md describe
+//! it.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -51,7 +52,8 @@ fn a_home_of_keys_among_many_files_is_hidden() {
     assert_eq!(listed.stdout, "home\n", "{listed:?}");
 }
 
-/// AA-10, AA-7, issue 22 (claims): `sandbox run` keeps what a command changes in directories of `write` and in caches.
+/// AA-10, AA-7, issue 22 (claims): `sandbox run` keeps the changes of a command in directories of `write` and in
+/// caches.
 #[test]
 fn a_denied_command_is_not_started_where_its_changes_would_stay() {
     let (_directory, root) = workspace();
@@ -252,7 +254,7 @@ fn processes() -> Vec<String> {
     lines.map(words).collect()
 }
 
-/// AA-2, issue 22 (claims): the command line is recorded for good, whatever is in it.
+/// AA-2, issue 22 (claims): the command line is recorded permanently, whatever it contains.
 #[test]
 fn command_lines_are_recorded_in_the_ledger() {
     let (_directory, root) = workspace();
@@ -267,7 +269,7 @@ fn command_lines_are_recorded_in_the_ledger() {
     assert!(decoded.contains("echo hunter2"), "{decoded}");
 }
 
-/// Starts the program at a terminal of its own, types what is given once it said `ready`, and tells how it ended.
+/// Script that starts the program at a terminal of its own, types the input after `ready`, and prints the outcome.
 const AT_A_TERMINAL: &str = r#"
 import os, pty, select, sys, termios, time
 typed, program, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
@@ -317,7 +319,7 @@ fn a_program_that_a_person_talks_with_gets_a_terminal() {
     assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "got hello\n");
 }
 
-/// AA-10: what is typed to end a command ends that, and nothing that it did is kept.
+/// AA-10: an interrupt that is typed ends the command, and none of its changes is kept.
 #[test]
 fn a_command_is_interrupted_at_its_terminal_and_leaves_nothing() {
     let (_directory, root) = workspace();

@@ -1,4 +1,4 @@
-//! What every command writes: one JSON document where it is asked for.
+//! Output of every command: one JSON document where it is requested.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,7 +10,7 @@ use crate::program::{Ended, actum, command, workspace};
 use actum_gate::GateName;
 use serde_json::{Value, json};
 
-/// The only document that a command writes.
+/// Returns the only document that a command writes.
 fn document(root: &Path, arguments: &[&str]) -> Value {
     let Ended { stdout, .. } = actum(root, &[&["--json"], arguments].concat());
     assert_eq!(stdout.lines().count(), 1, "{arguments:?}: {stdout}");
@@ -196,7 +196,7 @@ fn the_demo_can_be_kept_to_look_at() {
     assert_eq!(document(Path::new(kept), &["log"])["total"], 2);
 }
 
-/// AEC-8, issue 22: `TMPDIR` leads the demo to no place where a home of keys or a result file would be refused.
+/// AEC-8, issue 22: `TMPDIR` leads the demo to no directory where a home of keys or a result file would be refused.
 #[test]
 fn the_demo_is_made_in_no_place_that_programs_act_on() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Ledgers and workspaces that earlier versions of actum made. The fixtures are kept for ever: `rules-6.tar.gz` is of
-//! version 6 of the rules, with one run, one pending plan and one denied change.
+//! Ledgers and workspaces that earlier versions of actum made. The fixtures are kept permanently: `rules-6.tar.gz` is
+//! of version 6 of the rules, with one run, one pending plan and one denied change.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -41,7 +41,7 @@ impl Earlier {
     }
 }
 
-/// Makes an unpacked workspace the one that was packed: its id names inode and birth of `.actum`.
+/// Makes an unpacked workspace equal to the packed one: its id names inode and birth of `.actum`.
 fn adopt(state: &Path) {
     let metadata = fs::metadata(state).unwrap();
     let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap().as_nanos().to_string();
@@ -51,7 +51,7 @@ fn adopt(state: &Path) {
     fs::write(state.join("id"), format!("{id} {} {born}\n", metadata.ino())).unwrap();
 }
 
-/// AEC-11: what was recorded before grounds were fields is verified and shown, and its decision is not made again.
+/// AEC-11: records from before grounds were fields are verified and shown, and their decisions are not repeated.
 #[test]
 fn records_of_an_earlier_version_of_the_rules_are_verified_and_shown() {
     let earlier = Earlier::new();
@@ -68,7 +68,7 @@ fn records_of_an_earlier_version_of_the_rules_are_verified_and_shown() {
     assert_eq!(replayed["reason"], "REPLAY_ENGINE_UNSUPPORTED", "{replayed}");
     let plan = earlier.actum(&["queue", PLAN]);
     assert!(plan.stdout.contains("R3: `.github/workflows/ci.yml`: it is run by"), "{plan:?}");
-    // Whoever approves it sees the grounds of the rules in force.
+    // The approver sees the grounds of the rules in force.
     assert!(plan.stdout.contains("stale    the decision of the gates changed"), "{plan:?}");
 }
 

@@ -1,4 +1,4 @@
-//! `actum exec`, as people and programs use it: a command runs, and what it changed is one run, or nothing.
+//! `actum exec`, as users and programs use it: the changes of a command are one run, or none is kept.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -40,7 +40,7 @@ fn what_a_command_changed_is_kept_as_one_run_and_undo_takes_it_back() {
     assert_eq!(tree(&root), before);
 }
 
-/// AA-6: as a clean build does with its output.
+/// AA-6: a clean build does this with its output.
 #[test]
 fn a_directory_that_is_removed_and_made_again_is_compared_with_the_one_before() {
     let (_directory, root) = workspace();
@@ -129,7 +129,7 @@ fn the_exit_code_tells_a_gate_from_the_command() {
     }
 }
 
-/// AA-4: what no run can do is named, and nothing of the rest is kept.
+/// AA-4: changes that no run can make are listed, and none of the others is kept.
 #[test]
 fn pipes_sockets_and_set_id_files_are_refused_by_name() {
     let (_directory, root) = workspace();
@@ -150,7 +150,7 @@ fn pipes_sockets_and_set_id_files_are_refused_by_name() {
         assert!(ended.stderr.contains(told), "{script}: {}", ended.stderr);
         assert_eq!(tree(&root), before, "{script}");
     }
-    // A link that stays as it was is no hindrance, nor is one to write through.
+    // An unchanged link does no harm, nor does a write through one.
     assert_eq!(exec(&root, &[], "echo through > link").code, 0);
     assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "through\n");
     assert!(fs::symlink_metadata(root.join("link")).unwrap().is_symlink());
@@ -193,7 +193,7 @@ fn checks_see_the_change_before_it_is_made_and_what_they_write_is_forgotten() {
     assert_eq!(tree(&root), before);
 }
 
-/// AA-5, D-1: a diff of git knows two modes, and what a person decides on names all others.
+/// AA-5, D-1: a diff of git knows two modes, and the view for the approver shows all others.
 #[test]
 fn permissions_that_are_not_the_usual_ones_are_shown_and_world_writable_paths_ask() {
     let (_directory, root) = workspace();
@@ -220,7 +220,7 @@ fn permissions_that_are_not_the_usual_ones_are_shown_and_world_writable_paths_as
     assert!(shown.contains("mode `a.txt`  +0 -0  mode 0644 -> 0666\n"), "{shown}");
 }
 
-/// A file with a passphrase, beside the workspace.
+/// Writes a file with a passphrase, beside the workspace.
 fn passphrase(root: &Path) -> String {
     let passphrase = root.parent().unwrap().join("passphrase");
     fs::write(&passphrase, "correct horse battery staple").unwrap();
@@ -260,7 +260,7 @@ fn a_drop_shows_the_change_and_its_tier_and_keeps_nothing() {
     assert_eq!(refused.code, 111, "{refused:?}");
 }
 
-/// AA-3, AA-5, AA-7: an approval cannot move a check to where it says something else.
+/// AA-3, AA-5, AA-7: an approval cannot move a check to a directory where it has another result.
 #[test]
 fn a_check_starts_where_it_was_asked_for_also_when_a_person_approves() {
     let (_directory, root) = workspace();
@@ -280,7 +280,7 @@ fn a_check_starts_where_it_was_asked_for_also_when_a_person_approves() {
     assert!(root.join("sub/new").exists());
 }
 
-/// AA-4: what is told, judged and checked is what is made, whatever takes the place of what.
+/// AA-4: the reported, judged and checked change is the one that is made, also if a file replaces a directory.
 #[test]
 fn a_file_in_the_place_of_a_directory_is_told_with_both_and_checked_so() {
     let (_directory, root) = workspace();
@@ -305,7 +305,7 @@ fn a_file_in_the_place_of_a_directory_is_told_with_both_and_checked_so() {
     assert!(root.join("a.txt").is_file() && root.join("empty").is_dir());
 }
 
-/// AA-6: what somebody else took away does not come back, and what somebody else put there stays.
+/// AA-6: a path that another process removed is not restored, and one that it created stays.
 #[test]
 fn what_somebody_else_moved_or_removed_meanwhile_is_a_conflict() {
     type Act = fn(&Path);
@@ -372,7 +372,7 @@ fn a_directory_that_takes_the_name_of_the_workspace_meanwhile_is_not_changed() {
     assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), format!("{}\n", other.display()));
 }
 
-/// AA-6: nobody's bytes are lost, whoever was first.
+/// AA-6: no bytes are lost, whichever process was first.
 #[test]
 fn a_file_that_somebody_else_changed_meanwhile_is_a_conflict() {
     let (_directory, root) = workspace();
@@ -388,7 +388,7 @@ fn a_file_that_somebody_else_changed_meanwhile_is_a_conflict() {
     assert_eq!(fs::read_to_string(root.join("sub/b.txt")).unwrap(), "2\n");
 }
 
-/// AA-6: a command that wrote over bytes that it never saw did not change nothing, also where they are the same now.
+/// AA-6: a command that overwrote bytes that it never saw is a conflict, even if they are the same now.
 #[test]
 fn a_file_that_somebody_else_changed_to_the_same_content_is_a_conflict() {
     let (_directory, root) = workspace();
@@ -424,7 +424,7 @@ fn in_json_everything_is_one_document() {
     assert_eq!((&nothing["status"], &nothing["outcome"]), (&"succeeded".into(), &"nothing".into()));
 }
 
-/// The program under an operator's policy.
+/// Runs the program under an operator's policy.
 fn under_policy(root: &Path, policy: &str, arguments: &[&str]) -> Ended {
     let configuration = root.parent().unwrap().join("config");
     let directory = configuration.join("actum");
@@ -474,7 +474,7 @@ fn a_workspace_inside_another_one_has_no_caches() {
     assert_eq!(fs::read_to_string(inner.join("target/prod.sh")).unwrap(), "good\n");
 }
 
-/// AA-6: what is built from a change that never comes is not found by the next build.
+/// AA-6: a build from a change that is dropped is not found by the next build.
 #[test]
 fn a_cache_keeps_nothing_of_checks_nor_of_what_is_dropped() {
     let (_directory, root) = workspace();
@@ -515,7 +515,7 @@ fn git_looks_without_writing_and_what_it_would_write_is_refused() {
     git(&["init", "-q"]);
     git(&["add", "a.txt"]);
     git(&["commit", "-qm", "first"]);
-    // This one brings a stale index up to date whatever it is told, so it looks while there is none.
+    // This command updates a stale index whatever its options are, so it runs while the index is fresh.
     look(&["describe", "--always", "--dirty"]);
     changed_at(1_000_000_060);
     for arguments in [&["status"][..], &["diff"], &["log", "--oneline"]] {
@@ -555,7 +555,7 @@ fn a_rule_of_the_operator_denies_a_command_before_it_starts() {
     assert_eq!(other.code, 0, "{other:?}");
 }
 
-/// AA-10: a workspace does not say what commands may see.
+/// AA-10: a workspace does not decide what commands may see.
 #[test]
 fn a_workspaces_own_policy_cannot_let_commands_do_more() {
     let (_directory, root) = workspace();

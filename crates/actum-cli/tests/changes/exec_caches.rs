@@ -1,4 +1,4 @@
-//! Caches: what `exec` says of them where it keeps no change.
+//! Caches: the messages of `exec` about them where it keeps no change.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::program::{Ended, command, workspace};
 
-/// The program under an operator's policy.
+/// Runs the program under an operator's policy.
 fn under_policy(root: &Path, policy: &str, arguments: &[&str]) -> Ended {
     let configuration = root.parent().unwrap().join("config");
     let directory = configuration.join("actum");

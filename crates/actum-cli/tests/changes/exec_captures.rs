@@ -19,13 +19,13 @@ fn json(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
 }
 
-/// Names of the captures of a workspace.
+/// Returns the names of the captures of a workspace.
 fn captures(root: &Path) -> Vec<String> {
     let names = fs::read_dir(root.join(".actum/captures")).unwrap();
     names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// Id of the newest plan in the queue.
+/// Returns the id of the newest plan in the queue.
 fn plan(root: &Path) -> String {
     let queue = json(&actum(root, &["queue", "--json"]));
     queue["plans"].as_array().unwrap().last().unwrap()["plan"].as_str().unwrap().to_owned()
@@ -35,7 +35,8 @@ fn approve(root: &Path, plan: &str, key: &str) -> Ended {
     actum(root, &["approve", plan, "--passphrase-file", key])
 }
 
-/// AA-6, issue 28: large and small files, new and changed, are taken over with their modification times, and the capture is removed.
+/// AA-6, issue 28: large and small files, new and changed, are taken over with their modification times. Then the
+/// capture is removed.
 #[test]
 fn a_capture_on_disk_is_taken_over_and_undone() {
     let (_directory, root) = workspace();
@@ -204,7 +205,7 @@ fn a_part_of_a_change_has_no_path_beside_its_rule() {
             let done = if by_review {
                 assert_eq!(exec(&root, &["--review"], script).code, 116);
                 let part = actum(&root, &["review", &plan(&root), "--only", rule]);
-                // It was declared R3, and so is its part.
+                // The change was declared R3, and so is its part.
                 if part.code == 6 { approve(&root, &plan(&root), &key) } else { part }
             } else {
                 exec(&root, &["--keep-only", rule], script)
@@ -396,7 +397,8 @@ fn a_directory_stays_if_a_part_of_its_removal_is_left_out() {
     assert!(!shown.contains("deleted `d/b`") && !shown.contains("removed `d`"), "{shown}");
 }
 
-/// Issue 28: what a person is asked about stays readable. A long change is folded by directory, and `actum queue` shows all of it.
+/// Issue 28: the text for an approver stays readable. A long change is folded by directory, and `actum queue` shows all
+/// of it.
 #[test]
 fn a_long_change_is_folded_by_directory_and_shown_whole_by_the_queue() {
     let (_directory, root) = workspace();

@@ -12,7 +12,7 @@ fn exec(root: &Path, options: &[&str], script: &str) -> Ended {
     actum(root, &[&["exec"], options, &["--", "sh", "-c", script]].concat())
 }
 
-/// AA-6, D-6: links and permissions of directories are kept as they are, seen by checks, and undone.
+/// AA-6, D-6: links and permissions of directories are kept unchanged, seen by checks, and undone.
 #[test]
 fn links_and_permissions_of_directories_are_kept_and_undone() {
     let (_directory, root) = workspace();
@@ -51,7 +51,8 @@ fn links_and_permissions_of_directories_are_kept_and_undone() {
     assert_eq!(exec(&root, &["--verify", "sh check.sh"], script).code, 0);
 }
 
-/// D-6, D-5: a link that leads out of the workspace needs an approval, and one to a protected or forbidden path is refused.
+/// D-6, D-5: a link that leads out of the workspace needs an approval, and one to a protected or forbidden path is
+/// refused.
 #[test]
 fn the_target_of_a_link_is_judged() {
     let (_directory, root) = workspace();
@@ -120,7 +121,7 @@ fn the_diff_of_a_run_with_links_is_applied_elsewhere() {
     assert_eq!(tree(&other), tree(&root));
 }
 
-/// FO-5: undo puts nothing into a directory that is open to others now and was not.
+/// FO-5: undo restores nothing into a directory that is open to others now and was not.
 #[test]
 fn a_private_directory_is_not_restored_into_an_open_one() {
     let (_directory, root) = workspace();

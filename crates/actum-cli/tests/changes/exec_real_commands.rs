@@ -12,7 +12,7 @@ fn exec(root: &Path, options: &[&str], script: &str) -> Ended {
     actum(root, &[&["exec"], options, &["--", "sh", "-c", script]].concat())
 }
 
-/// Has the operator say this.
+/// Writes this policy of the operator.
 fn say(root: &Path, policy: &str) {
     let directory = operator_of(root).join("actum");
     fs::create_dir_all(&directory).unwrap();
@@ -49,7 +49,7 @@ fn real_commands_leave_what_they_leave_without_actum() {
     }
 }
 
-/// What cargo is told in both runs, and where the programs are that it needs.
+/// Writes a small crate. Returns the directory of the toolchain, and the script that builds the crate.
 fn build(root: &Path) -> (PathBuf, String) {
     fs::create_dir(root.join("src")).unwrap();
     fs::write(root.join("src/main.rs"), "fn main() {\n    println!(\"built\");\n}\n").unwrap();
@@ -65,13 +65,13 @@ fn build(root: &Path) -> (PathBuf, String) {
     (cargo.ancestors().nth(2).unwrap().to_owned(), script)
 }
 
-/// What cargo knows of the compiler, in which the order is by chance.
+/// Returns cargo's cache of compiler facts, whose order is random.
 fn known_of_the_compiler(tree: &mut Tree) -> Value {
     let (_, text) = tree.remove(Path::new("target/.rustc_info.json")).unwrap();
     serde_json::from_slice(&text.unwrap()).unwrap()
 }
 
-/// AA-6: what was built and kept is also not built anew.
+/// AA-6: output that was built and kept is also not built again.
 #[test]
 fn a_build_leaves_what_it_leaves_without_actum_and_need_not_be_made_again() {
     let (_directory, root) = workspace();
@@ -163,7 +163,7 @@ fn no_policy_lets_a_commit_be_kept_and_one_can_keep_it_from_starting() {
         assert!(refused.stderr.contains("nothing was"), "{policy}: {refused:?}");
         assert_eq!((tree(&root), log(&root).as_str()), (before.clone(), "first\n"), "{policy}");
     }
-    // What a run changed is there for a commit without actum.
+    // The changes of a run can be committed without actum.
     say(&root, "");
     assert_eq!(exec(&root, &[], "sed -i s/changed/kept/ a.txt").code, 0);
     let made =

@@ -1,4 +1,4 @@
-//! Each exit code, and what the workspace is like then (D-1).
+//! Exit codes, and the state of the workspace with each (D-1).
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -68,16 +68,15 @@ fn a_wrong_command_line_is_2() {
     }
 }
 
-/// FO-2: the second file lies in a directory that may not be written to, which shows only when the
-/// first is in its place already.
+/// FO-2: the second file lies in a directory without write permission, which shows only after the first is published.
 #[test]
 fn a_run_that_is_taken_back_is_3_and_the_workspace_is_as_before() {
     let (directory, root) = workspace();
     let outside = directory.path();
-    // Nothing is closed to root, so there an ordinary user runs a copy of the program.
+    // Nothing is closed to root, so an ordinary user runs a copy of the program in that case.
     let program = outside.join("actum");
-    // Copied by another process: a file that this one had open for writing could not be run while
-    // another test starts a program.
+    // Copied by another process: a file that this one had open for writing could not be run while another test starts a
+    // program.
     let mut copy = Command::new("/bin/cp");
     let copied = copy.arg(env!("CARGO_BIN_EXE_actum")).arg(&program).status().unwrap();
     assert!(copied.success());
@@ -127,7 +126,7 @@ fn a_run_that_is_taken_back_is_3_and_the_workspace_is_as_before() {
         assert_eq!(refused.code, 1, "{refused:?}");
         assert!(refused.stderr.contains("`theirs`: its owner cannot be kept"), "{refused:?}");
         assert_eq!(text(&root, "theirs"), "work\n");
-        // The same for a directory that goes with its last file.
+        // Repeated for a directory that is removed with its last file.
         let directory = root.join("other");
         fs::create_dir(&directory).unwrap();
         fs::write(directory.join("x"), "x\n").unwrap();
@@ -154,7 +153,7 @@ fn give_to_nobody(path: &Path) {
     }
 }
 
-/// FO-2: a path that recovery could not put back refuses runs until a person has looked.
+/// FO-2: a path that recovery could not restore rejects runs until the user resolves it.
 #[test]
 fn a_blocked_path_is_4_until_it_is_resolved() {
     let (_directory, root) = workspace();
@@ -211,7 +210,7 @@ fn a_damaged_journal_is_4_until_it_is_set_aside() {
     assert_eq!(set_aside.code, 0, "{set_aside:?}");
     assert!(set_aside.stdout.starts_with("the damaged journal is kept as .actum/lost/journal."));
     assert_eq!(text(&root, "a.txt"), "one\n");
-    // The run that was in that journal alone is recorded, and its history is lost.
+    // The run that was only in that journal is recorded, and its history is lost.
     let lost = actum(&root, &["status"]);
     assert_eq!(lost.code, 4, "{lost:?}");
     assert!(lost.stdout.contains("missing     1 recorded run that"), "{lost:?}");

@@ -1,4 +1,4 @@
-//! File tasks on the command line: the signed result, and what a person is told.
+//! File tasks on the command line: the signed result, and the messages for the user.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::leases::Installation;
 use crate::program::{Ended, approval_key, operator_of, workspace};
 
-/// An installation whose workspace is a base directory, and the file of a lease for it.
+/// Makes an installation whose workspace is a base directory, and the file of a lease for it.
 fn installation() -> (Installation, String) {
     with_lease(Installation::new())
 }
@@ -22,7 +22,7 @@ fn with_lease(here: Installation) -> (Installation, String) {
     (here, lease)
 }
 
-/// Carries out a task on files below the root, and returns how the command ended and the verified result.
+/// Carries out a task on files below the root, and returns the outcome of the command and the verified result.
 fn run(
     here: &Installation,
     lease: &str,
@@ -67,7 +67,7 @@ fn a_file_is_moved_deleted_and_restored_under_a_lease() {
     assert_eq!((undone.code, here.root.join("sub/a").exists()), (0, true), "{undone:?}");
 }
 
-/// FE-14, FE-15: a failure is a signed result, and a person reads why and what the state of the files is.
+/// FE-14, FE-15: a failure is a signed result, and its message has the reason and the state of the files.
 #[test]
 fn a_failed_task_says_why_and_that_nothing_was_changed() {
     let (here, lease) = installation();
@@ -80,7 +80,7 @@ fn a_failed_task_says_why_and_that_nothing_was_changed() {
     assert_eq!(ended.stderr.matches("nothing was changed").count(), 1, "{ended:?}");
 }
 
-/// FE-10: the operator lets go of a deleted file; nobody else does, and nothing before.
+/// FE-10: only the operator can release a deleted file; until then it is kept.
 #[test]
 fn a_deleted_file_is_kept_until_the_operator_releases_it() {
     let (directory, root) = workspace();

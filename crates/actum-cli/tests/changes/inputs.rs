@@ -1,4 +1,4 @@
-//! Input files: what is read from a path, and what is refused before it can block.
+//! Input files: reading from a path, and rejection before a read can block.
 
 use std::fs;
 use std::path::Path;
@@ -10,10 +10,10 @@ use crate::task::{COMMIT, plan, put, replace, report, repository};
 use actum_edit::format::Format;
 use serde_json::json;
 
-/// How long a verb may take that reads nothing.
+/// Time limit of a verb that reads nothing.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Runs the program, and fails where it waits.
+/// Runs the program, and fails if it waits.
 fn without_waiting(root: &Path, arguments: &[&str]) -> Ended {
     let mut command = command(root, arguments);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -66,7 +66,7 @@ fn no_verb_waits_for_a_fifo_that_is_given_as_input() {
     assert_ne!(ended.code, 0, "{ended:?}");
 }
 
-/// Puts a FIFO in the place of a file.
+/// Replaces a file by a FIFO.
 fn put_fifo(at: &Path) {
     fs::create_dir_all(at.parent().unwrap()).unwrap();
     if at.exists() {
@@ -82,7 +82,7 @@ fn no_task_waits_for_a_fifo_in_the_git_directory() {
         ["HEAD", "ORIG_HEAD", "config", "index", "index.lock", "packed-refs", "refs/heads/main"]
     {
         let told = format!("`.git/{name}` is a FIFO or a device");
-        // Before the run.
+        // FIFO before the run.
         let (_directory, root) = repository();
         put(&root, &plan(json!([replace("a1", "a.txt", "1")])), COMMIT);
         put_fifo(&root.join(".git").join(name));
@@ -99,7 +99,7 @@ fn no_task_waits_for_a_fifo_in_the_git_directory() {
         assert!(written.contains("was not committed") && written.contains(&told), "{written}");
         let back = without_waiting(&root, &["rollback", "task-7"]);
         assert_eq!((back.code, text(&root, "a.txt")), (0, "1\n".to_owned()), "{name}: {back:?}");
-        // Between the run and its rollback.
+        // FIFO between the run and its rollback.
         let (_directory, root) = repository();
         put(&root, &plan(json!([replace("a1", "a.txt", "1")])), COMMIT);
         let ended = actum(&root, &["run", "../task.json"]);
@@ -127,7 +127,7 @@ fn what_the_caller_has_open_is_read_whatever_it_is() {
     }
 }
 
-/// AA-10, EX-20: an agent that may run this program does not read with it what it cannot read itself.
+/// AA-10, EX-20: an agent that may run this program cannot use it to read files that it cannot read itself.
 #[test]
 fn messages_quote_no_line_with_a_credential_and_nothing_of_files_that_hold_some() {
     let (directory, root) = workspace();

@@ -1,4 +1,4 @@
-//! What a command changes in a large file is stored by blocks.
+//! Changes of a command in a large file are stored by blocks.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use crate::program::{actum, workspace};
 
 const BLOCK: usize = 4096;
 
-/// The files below `.actum/keep` and their sizes in bytes.
+/// Returns the files below `.actum/keep` and their sizes in bytes.
 fn kept(root: &Path) -> Vec<(String, u64)> {
     let names = fs::read_dir(root.join(".actum/keep")).unwrap();
     let facts = names.map(|name| {
@@ -45,7 +45,7 @@ fn a_command_that_changes_blocks_of_a_large_file_is_undone_and_done_again() {
     succeeds(&root, &["redo"]);
     assert!(fs::read(root.join("db")).unwrap() == after);
     succeeds(&root, &["gc"]);
-    // The bytes that were appended are a block of their own.
+    // The appended bytes are a block of their own.
     let is_small = |(name, size): &(String, u64)| name.ends_with(".blocks") && *size < 13_000;
     assert!(kept(&root).iter().all(is_small), "{:?}", kept(&root));
 }

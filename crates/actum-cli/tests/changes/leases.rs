@@ -1,4 +1,4 @@
-//! Leases at the entry points: what they allow, what ends them, and where no token is ever found.
+//! Leases at the entry points: their effect, their end, and that no token is stored anywhere.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::program::{Ended, actum, approval_key, command, home_of, operator_of, text, workspace};
 use crate::task::{create, plan, put};
 
-/// A workspace with a lease key, whose passphrase is in a file.
+/// Workspace with a lease key, whose passphrase is in a file.
 pub(crate) struct Installation {
     pub(crate) directory: tempfile::TempDir,
     pub(crate) root: PathBuf,
@@ -80,7 +80,7 @@ impl Installation {
         (ended.code, value(&ended))
     }
 
-    /// States of the blocks of a lease.
+    /// Returns the states of the blocks of a lease.
     fn states(&self, lease: &str) -> Vec<String> {
         let (_, verified) = self.verify(lease);
         let blocks = verified["blocks"].as_array().unwrap().iter();
@@ -92,7 +92,7 @@ fn value(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"))
 }
 
-/// Asserts that the gate of leases denied a request, and why.
+/// Asserts that the gate of leases denied a request, for this reason.
 fn assert_denied(ended: &Ended, why: &str) {
     let error = value(ended);
     let message = error["message"].as_str().unwrap();
@@ -106,7 +106,7 @@ fn assert_fails(ended: &Ended, reason: &str) {
     assert_eq!((ended.code, &value(ended)["reason"]), (1, &json!(reason)), "{ended:?}");
 }
 
-/// Files below a directory, without symbolic links.
+/// Returns the files below a directory, without symbolic links.
 fn files_below(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
@@ -180,7 +180,7 @@ fn a_lease_allows_what_its_terms_say_and_nothing_else() {
     assert_eq!(agents, [&json!("planner"), &json!("planner/copier")]);
     assert_eq!(predicate["actor"]["agent"], "planner/copier");
 
-    // An undo is a use as well, and a lease has as many as it says.
+    // An undo is a use as well, and the number of uses is limited.
     assert_eq!(here.actum(&["undo", "--lease", &copier]).code, 0);
     assert_denied(&here.write("sub/b.md", &copier, &[]), "allows 2 runs, which were all started");
     let verified = here.verify(&copier);
@@ -218,7 +218,7 @@ fn a_lease_allows_what_its_terms_say_and_nothing_else() {
     assert_no_token_in(&here.root, &tokens);
 }
 
-/// FE-17: a lease counts in the ledger that granted it, and only as it was signed.
+/// FE-17: a lease is valid in the ledger that granted it, and only as it was signed.
 #[test]
 fn a_lease_of_another_ledger_or_a_changed_one_is_rejected() {
     let here = Installation::new();
@@ -287,7 +287,7 @@ fn a_lease_of_another_ledger_or_a_changed_one_is_rejected() {
         [&json!("in_force"), &json!("in_force"), &json!("waiting"), &json!("expired")]
     );
 
-    // By the beginning of its id, by all of it, and by nothing that there is.
+    // Found by the beginning of its id and by the whole id, and not by an unknown one.
     let id = all["leases"][0]["id"].as_str().unwrap();
     let revoked = here.revoke(&id[..8], &[]);
     assert_eq!(value(&revoked)["revoked"], json!(id), "{revoked:?}");
@@ -356,7 +356,7 @@ fn a_policy_can_require_a_lease_at_every_entry_point() {
     assert_no_token_in(&home_of(&here.root), &[text(&here.root, &lease).trim().to_owned()]);
 }
 
-/// D-7, AA-5: the operator has no token, and the lease is checked once more when the plan is carried out.
+/// D-7, AA-5: the operator has no token, and the lease is checked again when the plan is carried out.
 #[test]
 fn a_plan_that_was_asked_for_under_a_lease_is_approved_without_the_token() {
     let (directory, root) = workspace();
@@ -387,7 +387,7 @@ fn a_plan_that_was_asked_for_under_a_lease_is_approved_without_the_token() {
     assert_no_token_in(&here.root, &[token]);
 }
 
-/// FE-17: what cannot be granted or narrowed is rejected before the passphrase is read, and leaves no file.
+/// FE-17: terms that cannot be granted or narrowed are rejected before the passphrase is read, and leave no file.
 #[test]
 fn terms_that_no_lease_can_have_are_rejected() {
     let (_directory, root) = workspace();
@@ -430,7 +430,7 @@ fn terms_that_no_lease_can_have_are_rejected() {
     assert!(hint.contains("`actum key make lease`"), "{hint}");
 }
 
-/// FE-17: narrowing takes neither key nor ledger, and a token is printed only where that is asked for.
+/// FE-17: narrowing needs neither key nor ledger, and a token is printed only on request.
 #[test]
 fn a_lease_is_narrowed_offline_until_it_is_sealed() {
     let here = Installation::new();
@@ -484,7 +484,7 @@ fn a_lease_is_narrowed_offline_until_it_is_sealed() {
     assert_denied(&here.write("sub/large", &narrowed, &["--agent", "b"]), "block 2 of the lease");
 }
 
-/// FE-17: what the environment names is the lease, whatever bytes its name has.
+/// FE-17: the file that the environment names is the lease, whatever bytes its name has.
 #[test]
 fn a_lease_whose_file_name_is_no_text_counts_in_the_environment() {
     let here = Installation::new();
@@ -512,7 +512,7 @@ fn a_lease_in_force_is_explained_as_one() {
     assert!(explained("x").contains("has no base directory that holds `x`"), "{}", explained("x"));
 }
 
-/// FE-17: nothing that follows a token goes unread.
+/// FE-17: bytes after a token are not ignored.
 #[test]
 fn a_file_that_is_longer_than_any_lease_is_none() {
     let here = Installation::new();

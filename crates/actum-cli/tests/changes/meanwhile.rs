@@ -21,7 +21,8 @@ pub(crate) fn started(root: &Path, options: &[&str], script: &str) -> Child {
     child
 }
 
-/// Runs actum with these arguments and the check `sh wait.sh NAME`, and calls `act` while that check waits. It passes afterwards.
+/// Runs actum with these arguments and the check `sh wait.sh NAME`, and calls `act` while that check waits. It passes
+/// afterwards.
 pub(crate) fn while_it_is_checked(root: &Path, arguments: &[&str], act: impl FnOnce()) -> Ended {
     let check = wait_check(root);
     let mut child =
@@ -35,7 +36,7 @@ pub(crate) fn while_it_is_checked(root: &Path, arguments: &[&str], act: impl FnO
             let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
             let caught = u64::from_str_radix(caught.trim(), 16).unwrap();
             let id = process.file_name().unwrap().to_str().unwrap().parse().ok()?;
-            // Not before the script has its trap.
+            // Only once the script has its trap.
             (is_it && caught & (1 << (Signal::SIGTERM as i32 - 1)) != 0).then(|| Pid::from_raw(id))
         })
     };
@@ -56,7 +57,7 @@ pub(crate) fn while_it_is_checked(root: &Path, arguments: &[&str], act: impl FnO
     child.wait_with_output().unwrap().into()
 }
 
-/// The command of a check that waits, whose script is written to the workspace.
+/// Writes the script of a waiting check to the workspace, and returns its command.
 pub(crate) fn wait_check(root: &Path) -> String {
     let script = "trap 'exit 0' TERM; while :; do sleep 0.02; done\n";
     std::fs::write(root.join("wait.sh"), script).unwrap();

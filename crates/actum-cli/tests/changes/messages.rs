@@ -1,4 +1,4 @@
-//! What the program says, and what a terminal gets to see of it.
+//! Messages of the program, and their form on a terminal.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,7 +11,7 @@ use std::process::Stdio;
 use crate::program::{Ended, actum, command, text, workspace};
 use actum_workspace::{RunOptions, Workspace};
 
-/// Turns the direction of text, starts a colour, has no width, ends a line, rings.
+/// Text that turns the direction of text, starts a colour, has no width, ends a line, rings.
 const HARMFUL: &str = "x\u{202e}\u{2066}\x1b[31m\u{200b}\u{feff}\n\x07y";
 const HARMLESS: &str =
     "x\\342\\200\\256\\342\\201\\246\\033[31m\\342\\200\\213\\357\\273\\277\\n\\007y";
@@ -89,7 +89,7 @@ fn who_uses_the_workspace_is_named_harmlessly() {
     at_work.abort();
 }
 
-/// D-1: `docs/json.md` says so.
+/// D-1: `docs/json.md` documents it.
 #[test]
 fn help_is_text_for_people_with_json_too() {
     for question in ["--help", "--version"] {
@@ -100,7 +100,7 @@ fn help_is_text_for_people_with_json_too() {
     }
 }
 
-/// FO-10: what is given as advice must be possible.
+/// FO-10: a hint must be possible to follow.
 #[test]
 fn a_text_that_is_there_beyond_counting_gets_advice_that_can_be_followed() {
     let (_directory, root) = workspace();
@@ -202,7 +202,7 @@ fn an_absolute_path_below_the_root_is_accepted_in_every_format_and_no_other() {
     assert_eq!(self::text(&root, "sub/b.txt"), "2\n");
 }
 
-/// FO-7: a path that is relative to the current directory is not guessed, and the right one is named.
+/// FO-7: a path that is relative to the current directory is not guessed, and the message names the right one.
 #[test]
 fn a_path_that_is_relative_to_the_current_directory_is_answered_with_the_one_from_the_root() {
     let (_directory, root) = workspace();
@@ -265,7 +265,7 @@ fn gc_takes_sizes_with_units_and_tells_them_so() {
     assert_eq!(actum(&root, &["gc", "--max-bytes", "1KB"]).code, 2);
 }
 
-/// Reads what a terminal is sent until it holds `expected`, or to its end.
+/// Reads the output on a terminal until it holds `expected`, or to its end.
 fn sent(terminal: &mut fs::File, expected: Option<&str>) -> String {
     let (mut screen, mut piece) = (Vec::new(), [0; 256]);
     loop {
@@ -342,7 +342,7 @@ fn status_and_doctor_report_what_rejects_every_change() {
     }
 }
 
-/// FO-2: what a recovery saved is reported until a person moves or removes it.
+/// FO-2: files that a recovery saved are reported until the user moves or removes them.
 #[test]
 fn the_status_names_what_a_recovery_saved() {
     let (_directory, root) = workspace();

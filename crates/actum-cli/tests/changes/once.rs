@@ -51,7 +51,7 @@ fn a_key_that_stands_for_another_request_is_refused_and_nothing_is_changed() {
     assert_eq!(text(&root, "a.txt"), "one\n");
 }
 
-/// AEC-7: what was refused binds no key.
+/// AEC-7: a refused request binds no key.
 #[test]
 fn a_request_that_was_refused_can_be_made_again_under_its_key() {
     let (_directory, root) = workspace();
@@ -63,7 +63,7 @@ fn a_request_that_was_refused_can_be_made_again_under_its_key() {
     assert_eq!(text(&root, "a.txt"), "one\n");
 }
 
-/// AEC-7, D-8: the answer says that it is one, and a change that was undone is made again.
+/// AEC-7, D-8: the answer is marked as a repetition, and a change that was undone is made again.
 #[test]
 fn a_keyed_request_is_answered_until_it_is_undone_and_is_carried_out_again_then() {
     let (_directory, root) = workspace();
@@ -77,7 +77,7 @@ fn a_keyed_request_is_answered_until_it_is_undone_and_is_carried_out_again_then(
     assert_eq!((&anew["done_before"], text(&root, "a.txt")), (&json!(false), "one\n".to_owned()));
     assert_ne!(anew["run"], first["run"]);
     assert_eq!(ask()["run"], anew["run"]);
-    // A dry run looks at no ledger, so it cannot tell.
+    // A dry run reads no ledger, so it cannot know the earlier run.
     assert_eq!(actum(&root, &[&apply[..], &["--dry-run"]].concat()).code, 2);
 }
 
@@ -129,7 +129,7 @@ fn a_request_key_is_refused_where_the_workspace_is_a_copy_that_never_made_the_ru
     let apply = ["apply", "../change.diff", "--request-key", "T-17"];
     assert_eq!(actum(&root, &apply).code, 0);
     assert!(actum(&root, &apply).stdout.contains("already done by run"));
-    // The disk as it was: `.actum` is the same directory, with what it held then.
+    // Restores the earlier disk: `.actum` is the same directory, with its earlier content.
     for entry in fs::read_dir(root.join(".actum")).unwrap() {
         let path = entry.unwrap().path();
         match path.is_dir() {
@@ -148,7 +148,7 @@ fn a_request_key_is_refused_where_the_workspace_is_a_copy_that_never_made_the_ru
     assert_eq!(text(&root, "a.txt"), "one\n");
 }
 
-/// AEC-7, FO-9: a run that was forgotten was made here all the same.
+/// AEC-7, FO-9: a forgotten run was made here all the same.
 #[test]
 fn a_request_whose_run_was_forgotten_is_still_answered() {
     let (_directory, root) = workspace();

@@ -1,4 +1,4 @@
-//! Result files: which paths they are written to, and what they never replace.
+//! Result files: allowed paths, and files that they never replace.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use crate::program::{Ended, actum, command, home_of, operator_of, workspace};
 use actum_testkit::known_home;
 
-/// Every verb that takes `--output`.
+/// Verbs that take `--output`.
 const VERBS: [&[&str]; 6] = [
     &["receipt"],
     &["receipt", "--no-proof"],
@@ -22,7 +22,7 @@ fn output(root: &Path, verb: &[&str], path: &str, options: &[&str]) -> Ended {
     actum(root, &[verb, &["--output", path], options].concat())
 }
 
-/// A workspace with a run.
+/// Makes a workspace with a run.
 fn with_a_run() -> (tempfile::TempDir, std::path::PathBuf) {
     let (directory, root) = workspace();
     let ended = actum(&root, &["apply", "../change.diff"]);
@@ -68,7 +68,7 @@ fn a_result_file_replaces_only_an_earlier_result_and_only_where_it_is_forced() {
     assert!(!names.iter().any(|name| name.to_string_lossy().ends_with(".new")), "{names:?}");
 }
 
-/// AEC-8, issue 22: what the operator keeps of a ledger shows that another was put in its place.
+/// AEC-8, issue 22: the operator's copy of a ledger shows that another was put in its place.
 #[test]
 fn a_result_replaces_none_of_another_installation_or_run() {
     let (directory, root) = with_a_run();
@@ -177,7 +177,7 @@ fn no_result_file_is_written_to_a_protected_path_even_where_it_is_forced() {
     assert_eq!(snapshot(directory.path()), before);
 }
 
-/// AA-5, D-5: another environment makes no keyring, key, ledger or policy a file like any other.
+/// AA-5, D-5: another environment does not turn a keyring, key, ledger or policy into an ordinary file.
 #[test]
 fn no_result_file_is_written_among_ledgers_and_keys_of_another_installation() {
     let (directory, root) = with_a_run();
@@ -228,7 +228,7 @@ fn a_result_file_in_a_workspace_obeys_the_policy_in_force() {
     assert!(!root.join("infra/x").exists() && !root.join("src/x").exists());
 }
 
-/// AEC-8, AA-5 (H2, N6): the caller chooses the environment, and with it no other policy for a bound workspace.
+/// AEC-8, AA-5 (H2, N6): the caller chooses the environment, and still no other policy for a bound workspace.
 #[test]
 fn a_result_file_in_a_bound_workspace_needs_its_ledger_tenant_and_configuration() {
     let (directory, root) = with_a_run();
@@ -273,7 +273,7 @@ fn a_result_file_in_a_bound_workspace_needs_its_ledger_tenant_and_configuration(
     assert_eq!(snapshot(&root), before);
 }
 
-/// D-5 (H2): only what a ledger recorded counts as a workspace, and the workspace around it has rules of its own.
+/// D-5 (H2): only a recorded workspace counts as one, and the workspace around it has rules of its own.
 #[test]
 fn a_result_file_obeys_the_policy_of_every_workspace_around_it() {
     let (_directory, root) = with_a_run();
@@ -318,7 +318,7 @@ fn no_result_file_is_written_where_programs_act_on_files_or_keep_credentials() {
     ];
     let mut closed: Vec<_> = closed.iter().map(|path| home.join(path)).collect();
     closed.push(programs.join("x"));
-    // No such directory, so that nothing is written there in any case.
+    // There is no such directory, so nothing is written there in any case.
     let system = ["/etc/actum-missing/x", "/run/actum-missing/x", "/usr/local/bin/actum-missing/x"];
     closed.extend(system.iter().map(Into::into));
     let free = ["receipt.json", "documents/x", ".local/share/man/man1/x"];
@@ -392,7 +392,7 @@ fn a_result_file_reaches_no_closed_place_by_another_path() {
     assert!(home.join("x").exists() && !home.join(".unknown/x").exists());
 }
 
-/// AA-5 (H2, A7): text behind a result is the user's.
+/// AA-5 (H2, A7): text after a result is the user's.
 #[test]
 fn a_file_that_only_begins_as_a_result_is_not_replaced() {
     let (_directory, root) = with_a_run();
@@ -478,7 +478,7 @@ fn a_result_file_follows_no_symbolic_link() {
         }
     }
     assert_eq!(snapshot(directory.path()), before);
-    // A file with another name keeps its content: the name alone is replaced.
+    // A file with another name keeps its content: only the name is replaced.
     assert_eq!(output(&root, VERBS[2], "first", &[]).code, 0);
     let first = fs::read(root.join("first")).unwrap();
     fs::hard_link(root.join("first"), root.join("hard")).unwrap();
@@ -525,7 +525,7 @@ fn status_lines_go_to_a_fifo_that_is_read() {
     assert_eq!(actum(&root, &["plan", "new", "../task_plan.json"]).code, 0);
     let approved = actum(&root, &["plan", "approve", "../task_plan.json"]);
     assert_eq!(approved.code, 0, "{approved:?}\n{}", fs::read_to_string(plan).unwrap());
-    // Nobody reads it yet.
+    // It has no reader yet.
     assert_refused(
         &actum(&root, &["run", "../task_envelope.json", "--status", "../lines"]),
         "a FIFO without a reader",
@@ -543,7 +543,7 @@ fn status_lines_go_to_a_fifo_that_is_read() {
     assert_eq!(last["status"], "SUCCESS", "{told}");
 }
 
-/// All names and contents below a directory.
+/// Returns all names and contents below a directory.
 fn snapshot(directory: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let mut all = Vec::new();
     let mut left = vec![directory.to_owned()];

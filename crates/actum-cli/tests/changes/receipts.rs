@@ -15,13 +15,13 @@ use actum_record::signer::KeyRole;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// The only document that a command writes.
+/// Returns the only document that a command writes.
 fn document(root: &Path, arguments: &[&str]) -> Value {
     let ended = actum(root, &[&["--json"], arguments].concat());
     serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"))
 }
 
-/// A workspace in which a run was made, and beside it its receipt and the keyring.
+/// Makes a workspace with a run, and beside it its receipt and the keyring.
 fn recorded() -> (TempDir, PathBuf) {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
@@ -30,7 +30,7 @@ fn recorded() -> (TempDir, PathBuf) {
     (directory, root)
 }
 
-/// The program where there is nothing but what is named, and no environment.
+/// Runs the program in a directory with only the named files, and without an environment.
 fn elsewhere(directory: &Path, arguments: &[&str]) -> Value {
     let mut command = command(directory, &[&["--json"], arguments].concat());
     let ended =
@@ -124,7 +124,7 @@ fn a_receipt_is_verified_by_public_keys_alone() {
             "not_verified": [ONE_LOG, FILES_NOW, NAMES],
         })
     );
-    // The same from standard input, by one's own keys.
+    // Repeated from standard input, with the user's own keys.
     let mut verify = command(&root, &["verify", "--json", "-"]);
     let mut child = verify.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let receipt = fs::read(directory.path().join("receipt.json")).unwrap();
@@ -147,7 +147,7 @@ fn a_receipt_without_proof_says_what_it_cannot_tell() {
     assert_eq!(verified["not_verified"], json!([NO_PROOF, FILES_NOW, NAMES]));
 }
 
-/// FE-14, D-4: what a later version or somebody else added is read by nobody, and named.
+/// FE-14, D-4: members of a later version or another author are not verified, and are listed.
 #[test]
 fn a_receipt_with_members_or_signatures_that_nobody_checks_is_verified_with_a_warning() {
     let (directory, root) = recorded();
@@ -250,8 +250,7 @@ fn why_a_receipt_is_not_verified_has_a_name() {
     assert_eq!(document(&nothing, &["receipt", "0123456789ab"])["reason"], "LEDGER_MISSING");
 }
 
-/// FE-14: what a key signed before it was changed for another one is verified by the new keyring, and by
-/// the old one.
+/// FE-14: a signature that a key made before its rotation is verified by the new keyring, and by the old one.
 #[test]
 fn receipts_from_before_and_after_a_change_of_keys_are_verified() {
     let (_directory, root) = recorded();
@@ -367,7 +366,7 @@ fn a_ledger_is_verified_here_and_as_a_file_elsewhere() {
     assert_eq!(elsewhere(directory.path(), &verify)["sound"], false);
 }
 
-/// AEC-11: behind the newest checkpoint a receipt is signed by nothing but itself.
+/// AEC-11: after the newest checkpoint a receipt is signed by nothing but itself.
 #[test]
 fn a_forged_receipt_that_no_checkpoint_covers_is_found() {
     let (directory, root) = workspace();
@@ -389,7 +388,7 @@ fn a_forged_receipt_that_no_checkpoint_covers_is_found() {
         }
         frontier.push(actum_record::merkle::leaf_hash(text.as_bytes()), |_: Digest| {});
     }
-    // Whoever forges it leaves out what contradicts it.
+    // A forger leaves out entries that contradict the forgery.
     lines.retain(|line| line.get("checkpoint").is_none());
     lines[0]["checkpoints"] = json!(0);
     lines[0]["root"] = json!(frontier.root().to_string());
@@ -404,7 +403,7 @@ fn a_forged_receipt_that_no_checkpoint_covers_is_found() {
     );
 }
 
-/// What of this program's own files a verb cannot take says what it is, and which verb takes it.
+/// A file of this program that a verb does not accept is reported with its kind, and the verb that accepts it.
 #[test]
 fn files_given_to_the_wrong_verb_are_told_by_their_name() {
     let (directory, root) = recorded();
@@ -439,7 +438,7 @@ fn files_given_to_the_wrong_verb_are_told_by_their_name() {
     );
 }
 
-/// Nothing was recorded yet, which is no matter of keys.
+/// An empty ledger is reported as missing, whatever the keys are.
 #[test]
 fn there_is_no_ledger_before_the_first_run() {
     let (_directory, root) = workspace();
@@ -447,8 +446,8 @@ fn there_is_no_ledger_before_the_first_run() {
     assert_eq!(document(&root, &["ledger", "verify"])["reason"], "LEDGER_MISSING");
 }
 
-/// AEC-11: whoever can write to the disk can put an older ledger there, with all that it holds; a
-/// checkpoint that was kept elsewhere tells.
+/// AEC-11: a process that can write to the disk can restore an older ledger, with all its content; a checkpoint that
+/// was kept elsewhere detects it.
 #[test]
 fn a_ledger_that_was_cut_off_is_told_by_a_checkpoint_that_was_kept() {
     let (directory, root) = recorded();
@@ -472,13 +471,13 @@ fn a_ledger_that_was_cut_off_is_told_by_a_checkpoint_that_was_kept() {
     let findings = json!([{ "what": "log", "message": cut_off }]);
     assert_eq!(document(&root, &verify)["findings"], findings);
     assert_eq!(actum(&root, &verify).code, 4);
-    // The workspace that made the last of them knows, too.
+    // The workspace that made the last of them detects it, too.
     let refused = actum(&root, &["redo"]);
     assert_eq!(refused.code, 4);
     assert!(refused.stderr.contains("does not hold entry 6 any more"), "{refused:?}");
     assert!(actum(&root, &["doctor"]).stdout.contains("does not hold entry 6 any more"));
     assert_eq!(document(&root, &["redo"])["reason"], "LEDGER_DAMAGED");
-    // Other entries in their place are not the same.
+    // Other entries in their place are not accepted.
     fs::remove_dir_all(root.join(".actum/recorded")).unwrap();
     for verb in ["redo", "undo"] {
         assert_ne!(actum(&root, &[verb]).code, 4);
@@ -489,7 +488,7 @@ fn a_ledger_that_was_cut_off_is_told_by_a_checkpoint_that_was_kept() {
     assert_eq!(document(&root, &verify)["findings"], findings);
 }
 
-/// FE-14, AEC-11: whoever can write the file can write another name into it, and into the tree.
+/// FE-14, AEC-11: a process that can write the file can write another name into it, and into the tree.
 #[test]
 fn what_was_changed_in_the_ledger_is_not_shown_as_signed() {
     for entry in [1, 2] {
@@ -548,7 +547,7 @@ fn the_decision_about_a_run_is_made_again() {
     let (_directory, root) = recorded();
     let mut replayed = document(&root, &["replay"]);
     for gate in replayed["gates"].as_array_mut().unwrap() {
-        // Only what is recorded is compared.
+        // Only the recorded members are compared.
         assert!(gate.as_object_mut().unwrap().remove("message").unwrap().is_string());
     }
     let started = document(&root, &["ledger", "show", "1"]);
@@ -583,7 +582,7 @@ fn an_entry_is_shown_with_what_was_signed() {
     assert_eq!(lines.lines().count(), 2, "{lines}");
 }
 
-/// A gate that allows, as a document shows it.
+/// Returns a gate that allows, as a document shows it.
 fn allowed(gate: &str, ground: &Value, message: &str) -> Value {
     json!({ "gate": gate, "verdict": "allow", "ground": ground, "message": message })
 }

@@ -1,4 +1,4 @@
-//! `actum sandbox run`, as people and programs use it (AA-10).
+//! `actum sandbox run`, as users and programs use it (AA-10).
 
 use std::fs;
 use std::fs::Permissions;
@@ -12,7 +12,7 @@ fn sandbox(root: &Path, options: &[&str], script: &str) -> Ended {
     actum(root, &[&["sandbox", "run"], options, &["--", "sh", "-c", script]].concat())
 }
 
-/// Writes what the operator allows to commands, in the table `[sandbox]`.
+/// Writes the rules of the operator for commands, in the table `[sandbox]`.
 fn operator_allows(root: &Path, sandbox: &str) {
     let directory = operator_of(root).join("actum");
     fs::create_dir_all(&directory).unwrap();
@@ -20,7 +20,7 @@ fn operator_allows(root: &Path, sandbox: &str) {
         .unwrap();
 }
 
-/// A directory beside the workspace that the operator lets commands write to.
+/// Makes a directory beside the workspace that the operator lets commands write to.
 fn writable(root: &Path) -> std::path::PathBuf {
     let out = root.with_file_name("out");
     fs::create_dir(&out).unwrap();
@@ -28,7 +28,7 @@ fn writable(root: &Path) -> std::path::PathBuf {
     out
 }
 
-/// That it was refused before anything was started.
+/// Asserts that it was refused before anything was started.
 fn assert_not_allowed(ended: &Ended, what: &str) {
     assert_eq!((ended.code, ended.stdout.as_str()), (125, ""), "{what}: {ended:?}");
     assert!(ended.stderr.contains("SANDBOX_NOT_ALLOWED"), "{what}: {ended:?}");
@@ -215,7 +215,7 @@ fn secrets_in_the_environment_do_not_reach_the_command() {
     assert!(run(&["--env", "A=b c"]).contains("A=b c\n"));
 }
 
-/// AA-10: what goes around the gates is the operator's to allow, and never in a workspace.
+/// AA-10: only the operator allows changes that bypass the gates, and never in a workspace.
 #[test]
 fn no_command_writes_directly_to_a_workspace_or_what_the_operator_does_not_list() {
     let (directory, root) = workspace();
@@ -230,7 +230,7 @@ fn no_command_writes_directly_to_a_workspace_or_what_the_operator_does_not_list(
     };
     assert_not_allowed(&run(&out), "a directory that nobody lists");
     assert_not_allowed(&run(Path::new(".")), "the workspace");
-    // Not even what the operator lists, where it is part of a workspace, holds one, or holds something protected.
+    // Even a listed path is refused if it is part of a workspace, holds one, or holds something protected.
     operator_allows(&root, &format!("write = [{:?}]", directory.path()));
     assert_eq!(run(&out).code, 0);
     fs::remove_file(out.join("ran")).unwrap();
@@ -254,7 +254,7 @@ fn no_command_writes_directly_to_a_workspace_or_what_the_operator_does_not_list(
         assert_not_allowed(&run(&out), protected);
         fs::remove_dir_all(out.join(protected)).unwrap();
     }
-    // A policy of the caller is held to the same.
+    // A policy of the caller is held to the same rules.
     let file = directory.path().join("policy.toml");
     for policy in [
         "read = ['.']\nwrite = ['.']\nexec = ['/usr', '/bin', '/lib', '/lib64']".to_owned(),
@@ -271,7 +271,7 @@ fn no_command_writes_directly_to_a_workspace_or_what_the_operator_does_not_list(
     assert!(!root.join("sub/ran").exists() && !out.join("ran").exists());
 }
 
-/// AA-10, D-5: a protected path that was absent is told where it was made.
+/// AA-10, D-5: a new protected path is reported if a command creates it.
 #[test]
 fn a_protected_path_that_a_command_makes_is_told_as_a_violation() {
     let (_directory, root) = workspace();
@@ -285,7 +285,7 @@ fn a_protected_path_that_a_command_makes_is_told_as_a_violation() {
         let ended = sandbox(&root, &["--write", "../out"], script);
         assert_eq!(ended.code, 124, "{script}: {ended:?}");
         assert!(ended.stderr.contains(made), "{script}: {ended:?}");
-        // It is not written to again before somebody looked at it.
+        // It is not written to again before the user has checked it.
         assert_not_allowed(&sandbox(&root, &["--write", "../out"], "true"), script);
         fs::remove_dir_all(&out).unwrap();
         fs::create_dir(&out).unwrap();
@@ -314,7 +314,7 @@ fn a_low_limit_of_open_files_leads_to_no_lower_tier() {
     }
 }
 
-/// AA-10: the caller chooses among what the operator lists, and no more.
+/// AA-10: the caller selects among the operator's list, and no more.
 #[test]
 fn a_command_reads_and_executes_only_what_the_operator_lists() {
     let (directory, root) = workspace();
@@ -342,9 +342,9 @@ fn a_command_reads_and_executes_only_what_the_operator_lists() {
         assert_eq!(ended.stdout, "hunter2\n", "{ended:?}");
         assert_not_allowed(&read(verb, "--exec", &beside), "what may be read is not executed");
     }
-    // Narrower than what is listed.
+    // A path below a listed one.
     assert_eq!(read(verbs[0], "--read", &beside.join("secret")).stdout, "hunter2\n");
-    // Ledgers, keys and policies are not seen, whatever is listed.
+    // Ledgers, keys and policies are not visible, whatever is listed.
     for own in [home_of(&root), operator_of(&root).join("actum")] {
         operator_allows(&root, &format!("read = [{own:?}]"));
         for verb in verbs {
@@ -361,7 +361,7 @@ fn a_command_reads_and_executes_only_what_the_operator_lists() {
     }
 }
 
-/// AA-10: an environment with another home and configuration makes no ledger or key a file like any other.
+/// AA-10: an environment with another home and configuration does not turn a ledger or key into an ordinary file.
 #[test]
 fn ledgers_keys_and_policies_are_recognised_by_their_content_and_reach_no_command() {
     let (directory, root) = workspace();
@@ -399,7 +399,7 @@ fn ledgers_keys_and_policies_are_recognised_by_their_content_and_reach_no_comman
     }
     let written = ["sandbox", "run", "--write", home.to_str().unwrap(), "--", "true"];
     assert_not_allowed(&run(other.path(), &written), "--write");
-    // Directly in the directory in which a command starts they are hidden.
+    // They are hidden directly in the directory in which a command starts.
     let beside = run(directory.path(), &[&["sandbox", "run", "-q"], &shell[..]].concat());
     assert_eq!(beside.stdout, "", "{beside:?}");
 }
@@ -490,12 +490,12 @@ fn a_part_of_a_hidden_place_is_seen_only_where_the_operator_lists_it() {
     }
     let cat = "cat ../user/notes ../user/.ssh/known_hosts ../user/.ssh/id";
     assert_eq!(run(&["--read", all], cat).stdout, "notes\n");
-    // What is listed is seen, and what lies beside it is not.
+    // A listed file is visible, and files beside it are not.
     operator_allows(&root, &format!("read = [{all:?}, {known:?}]"));
     assert_eq!(run(&["--read", known], cat).stdout, ".ssh/known_hosts\n");
     assert_eq!(run(&["--read", all], cat).stdout, "notes\n.ssh/known_hosts\n");
     assert_not_allowed(&run(&["--read", id], cat), "a file beside the one that is listed");
-    // The state directory, by itself and of another workspace.
+    // State directories of this and of another workspace.
     let other = directory.path().join("other");
     fs::create_dir_all(other.join(".actum")).unwrap();
     fs::write(other.join(".actum/journal"), "hunter2\n").unwrap();
@@ -505,7 +505,7 @@ fn a_part_of_a_hidden_place_is_seen_only_where_the_operator_lists_it() {
     assert_eq!(ended.stdout, "", "{ended:?}");
 }
 
-/// AA-10: files that were deleted stay in the journal, for undo alone.
+/// AA-10: deleted files stay in the journal, for undo alone.
 #[test]
 fn a_command_does_not_read_the_journal() {
     let (_directory, root) = workspace();

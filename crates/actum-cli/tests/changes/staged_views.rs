@@ -1,5 +1,5 @@
-//! Commands that run on what a transaction has staged: what they see, and that what they change goes on from
-//! there, in the same transaction.
+//! Commands that run on the staged changes of a transaction: their view, and that their changes continue the same
+//! transaction.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -46,7 +46,8 @@ fn chmod(at: &str, mode: u32) -> Operation {
     Operation::Chmod { path: path(at), mode: ModeChange::Exact(FileMode::new(mode)) }
 }
 
-/// What a script changes on what is staged; `act` plays somebody else once the script has said `ready`.
+/// Returns the changes that a script makes to the staged state; `act` plays another process once the script prints
+/// `ready`.
 fn over(
     root: &Path,
     transaction: &mut Transaction<'_, LinuxDisk>,
@@ -70,7 +71,7 @@ fn over(
     tried.captured().unwrap()
 }
 
-/// Changes, a script that goes on from them, and how many operations it is told as.
+/// Changes, a script that builds on them, and the number of its operations.
 type Case = (Vec<Operation>, &'static str, usize);
 
 fn cases() -> Vec<Case> {
@@ -110,8 +111,8 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// AA-6: what a command changes over what is staged, done in the same transaction, leads where the same leads
-/// on a copy in which the first change was made for good.
+/// AA-6: changes of a command over staged ones, made in the same transaction, give the same tree as on a copy in which
+/// the first change was committed.
 #[test]
 fn what_a_command_changes_over_what_is_staged_goes_on_in_the_same_transaction() {
     for (first, script, count) in cases() {
@@ -142,7 +143,7 @@ fn what_a_command_changes_over_what_is_staged_goes_on_in_the_same_transaction() 
     }
 }
 
-/// AA-6: somebody else's work of meanwhile is a conflict, also beside what is staged.
+/// AA-6: a concurrent change by another process is a conflict, also beside staged changes.
 #[test]
 fn what_somebody_else_changed_while_a_command_ran_over_what_is_staged_is_a_conflict() {
     type Act = fn(&Path);
@@ -176,8 +177,8 @@ fn what_somebody_else_changed_while_a_command_ran_over_what_is_staged_is_a_confl
     }
 }
 
-/// AA-6: of a file that is staged the command saw the staged content; that somebody else changed the one below
-/// is found where both changes are made.
+/// AA-6: the command saw the staged content of a file; a change of the underlying file by another process is found when
+/// both changes are made.
 #[test]
 fn a_staged_file_that_somebody_else_changed_below_is_not_written_over() {
     let grounds = Grounds::new();

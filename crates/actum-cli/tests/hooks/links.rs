@@ -26,7 +26,7 @@ fn a_link_is_followed_to_the_file_that_the_client_edits() {
     assert_eq!(text(&session.root, "a.txt"), "1\n");
 }
 
-/// D-6: a link that an edit leaves where the file was is judged by its target, and what is refused is put back.
+/// D-6: a link that an edit leaves in place of the file is judged by its target, and a refused one is rolled back.
 #[test]
 fn a_link_that_an_edit_leaves_is_judged_by_its_target() {
     let session = Session::new("claude");
@@ -46,7 +46,7 @@ fn a_link_that_an_edit_leaves_is_judged_by_its_target() {
     assert_eq!(text(&session.root, "a.txt"), "1\n");
 }
 
-/// D-6: a link is named itself; a request that comes again is answered with its run.
+/// D-6: a named link is adopted itself; a repeated request is answered with its run.
 #[test]
 fn a_named_link_is_not_the_file_that_it_leads_to_and_a_key_adopts_once() {
     let session = Session::new("claude");
@@ -64,7 +64,7 @@ fn a_named_link_is_not_the_file_that_it_leads_to_and_a_key_adopts_once() {
     assert_eq!(session.runs().len(), 2);
 }
 
-/// D-6: links and permissions of directories that a command changed are adopted, undone and brought back.
+/// D-6: links and permissions of directories that a command changed are adopted, undone and restored.
 #[test]
 fn links_and_modes_of_directories_are_adopted_undone_and_restored() {
     let session = Session::new("claude");

@@ -1,4 +1,4 @@
-//! `actum hook`: edits of clients become runs, and whatever goes wrong keeps an edit from happening.
+//! `actum hook`: edits of clients become runs, and any failure prevents the edit.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -27,7 +27,7 @@ use std::process::{Child, Command, Stdio};
 use program::{Ended, actum, command, text, workspace};
 use serde_json::{Value, json};
 
-/// A client in a workspace.
+/// Client in a workspace.
 struct Session {
     _directory: tempfile::TempDir,
     root: PathBuf,
@@ -90,7 +90,7 @@ impl Session {
         self.hook(&self.event(names(self.client).after, call, tool, input))
     }
 
-    /// A write by the tool of Claude Code, from the first event to the last.
+    /// Makes a write by the tool of Claude Code, from the first event to the last.
     fn write(&self, call: &str, path: &str, content: &str) -> Ended {
         let input = json!({ "file_path": self.root.join(path), "content": content });
         let before = self.before(call, "Write", &input);
@@ -105,7 +105,7 @@ impl Session {
         actum(&self.root, arguments)
     }
 
-    /// The runs, newest first.
+    /// Returns the runs, newest first.
     fn runs(&self) -> Vec<Value> {
         let log = self.actum(&["log", "--json"]);
         let log: Value = serde_json::from_str(&log.stdout).unwrap();
@@ -164,7 +164,7 @@ fn refused(ended: &Ended, words: &str) {
     assert!(ended.stderr.contains(words), "{ended:?}");
 }
 
-/// The ledger is sound, and the decision about the newest run is made again as it was.
+/// Asserts that the ledger is valid, and that the decision about the newest run can be repeated.
 #[track_caller]
 fn sound(session: &Session) {
     for arguments in [&["ledger", "verify"][..], &["replay"]] {
@@ -173,7 +173,7 @@ fn sound(session: &Session) {
     }
 }
 
-/// Issue 27: an edit of each client becomes a run with a receipt, which undo takes back byte for byte.
+/// Issue 27: an edit of each client becomes a run with a receipt, which undo restores byte for byte.
 #[test]
 fn an_edit_of_each_client_is_a_run_that_is_undone() {
     let patch = "*** Begin Patch\n*** Update File: a.txt\n-1\n+one\n*** Add File: n/new.txt\n+new\n*** End Patch\n";
@@ -220,7 +220,8 @@ fn an_edit_of_each_client_is_a_run_that_is_undone() {
     }
 }
 
-/// Issue 27: what the gates refuse does not happen, and the refusal says why and what to do; what needs a person waits.
+/// Issue 27: a refused edit does not happen, and the refusal has the reason and the next step; one that needs an
+/// approval waits.
 #[test]
 fn an_edit_that_the_gates_refuse_is_refused_before_it_happens() {
     let session = Session::new("claude");
@@ -257,12 +258,12 @@ fn an_edit_that_the_gates_refuse_is_refused_before_it_happens() {
     assert!(session.runs().is_empty());
 }
 
-/// Issue 27: a change that only turns out to be refused after it was made is taken back, and the answer says so.
+/// Issue 27: a change that is only found to be refused after it was made is rolled back, and the answer reports it.
 #[test]
 fn a_refused_change_that_was_made_is_taken_back() {
     let session = Session::new("claude");
     let before = session.files();
-    // The tool does something else than it said: the foretold change has no credentials in it.
+    // The tool makes another change than announced: the announced one has no credentials in it.
     let input = json!({ "file_path": session.root.join("a.txt"), "content": "harmless\n" });
     allowed(&session.before("c1", "Write", &input));
     let key = format!("key = \"{}{}\"\n", "AKIA", "Z7QWERTYUIOPASDF");
@@ -276,7 +277,7 @@ fn a_refused_change_that_was_made_is_taken_back() {
     sound(&session);
 }
 
-/// Issue 27: an event after an edit without one before it is told, and nothing is recorded.
+/// Issue 27: an event after an edit without one before it is reported, and nothing is recorded.
 #[test]
 fn an_edit_without_a_snapshot_is_told() {
     let session = Session::new("claude");
@@ -288,7 +289,7 @@ fn an_edit_without_a_snapshot_is_told() {
     assert!(session.runs().is_empty());
 }
 
-/// Issue 27: an edit that failed leaves no run and no snapshot; the same call told twice is one run.
+/// Issue 27: an edit that failed leaves no run and no snapshot; a call that is reported twice is one run.
 #[test]
 fn a_failed_edit_is_no_run_and_an_event_that_comes_twice_is_one_run() {
     let session = Session::new("claude");
@@ -306,7 +307,8 @@ fn a_failed_edit_is_no_run_and_an_event_that_comes_twice_is_one_run() {
     assert_eq!(session.runs().len(), 1);
 }
 
-/// Issue 27: an edit that does not fit is the client's to refuse; what it changes all the same is judged and recorded.
+/// Issue 27: the client rejects an edit that does not fit; if it makes a change all the same, that is judged and
+/// recorded.
 #[test]
 fn an_edit_that_cannot_be_computed_is_kept_and_judged_afterwards() {
     let session = Session::new("claude");
@@ -318,7 +320,7 @@ fn an_edit_that_cannot_be_computed_is_kept_and_judged_afterwards() {
     assert_eq!(session.runs().len(), 1);
     assert_eq!(session.actum(&["undo"]).code, 0);
     assert_eq!(session.files(), before);
-    // What is not known of its content, the path tells.
+    // Its content is unknown, so the path decides.
     let notebook =
         |path: &str| json!({ "notebook_path": session.root.join(path), "new_source": "x" });
     refused(&session.before("c2", "NotebookEdit", &notebook(".env")), "`.env` is protected");
@@ -333,7 +335,7 @@ fn an_edit_that_cannot_be_computed_is_kept_and_judged_afterwards() {
     assert_eq!(session.files(), before);
 }
 
-/// Issue 27: outside of a workspace, for other tools and for other events there is nothing to say.
+/// Issue 27: outside of a workspace, and for other tools and events, there is no output.
 #[test]
 fn a_hook_says_nothing_where_there_is_nothing_to_say() {
     let session = Session::new("claude");
@@ -355,7 +357,7 @@ fn a_hook_says_nothing_where_there_is_nothing_to_say() {
     allowed(&session.before("c3", "Write", &input));
 }
 
-/// Issue 27: the table of failures. Each way in which a hook can fail ends with code 2 and words, so the tool does not run.
+/// Issue 27: the table of failures. Each failure of a hook ends with code 2 and a message, so the tool does not run.
 #[test]
 fn each_way_to_fail_keeps_the_tool_from_running() {
     let session = Session::new("claude");
@@ -440,7 +442,7 @@ fn calls_at_once_are_runs_of_their_own() {
     assert!(names.iter().all(|name| !session.root.join(name).exists()));
 }
 
-/// Issue 27: what a person approved, actum makes; the client is told to go on from there.
+/// Issue 27: actum makes an approved change; the client gets the message to continue from there.
 #[test]
 fn an_approved_change_is_made_by_the_approval() {
     let session = Session::new("claude");
@@ -464,7 +466,7 @@ fn an_approved_change_is_made_by_the_approval() {
     allowed(&session.before("c2", "Write", &input));
 }
 
-/// Issue 27: settings that turn the hook off do not count while the client runs; others do.
+/// Issue 27: settings that turn the hook off are rejected while the client runs; others are accepted.
 #[test]
 fn settings_without_the_hook_are_refused() {
     let session = Session::new("claude");
@@ -490,7 +492,7 @@ fn settings_without_the_hook_are_refused() {
     fs::write(&settings, "{").unwrap();
     refused(&hook(), "JSON");
     fs::remove_file(&settings).unwrap();
-    // A strict hook keeps settings with one that is not strict from counting, and the change leaves an alert.
+    // A strict hook rejects settings with one that is not strict, and the change leaves an alert.
     let protect = |options: &[&str]| {
         let arguments = [&["protect", "claude", "--yes", "--no-proof"], options].concat();
         let mut protect = command(&session.root, &arguments);
@@ -563,7 +565,7 @@ fn a_session_is_undone_by_its_id() {
     assert!(again.stderr.contains("no run of the session `s1`"), "{again:?}");
 }
 
-/// Issue 27: a session of which one run cannot be undone says how far it came.
+/// Issue 27: a session with a run that cannot be undone reports its progress.
 #[test]
 fn a_session_with_a_later_edit_is_undone_up_to_it() {
     let session = Session::new("claude");

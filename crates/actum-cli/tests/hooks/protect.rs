@@ -1,4 +1,4 @@
-//! `actum protect`: settings of clients, and the proof, with a client that is a script.
+//! `actum protect`: settings of clients, and the proof, with a scripted client.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::program::{Ended, actum, command, home_of, workspace};
 
-/// A client that does as Claude Code does: it asks the model, calls its hooks around each tool, and runs the tool where they
-/// let it.
+/// Client that behaves as Claude Code: it asks the model, calls its hooks around each tool, and runs the tool if they
+/// allow it.
 const CLIENT: &str = r#"#!/usr/bin/env python3
 import json, os, subprocess, sys, urllib.request
 if sys.argv[1:] == ["--version"]:
@@ -72,7 +72,7 @@ while True:
 turn("Stop")
 "#;
 
-/// A workspace, a person's home, and a client in PATH.
+/// Workspace, home of a user, and a client in PATH.
 struct Person {
     directory: tempfile::TempDir,
     root: PathBuf,
@@ -129,7 +129,7 @@ fn read(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// Issue 27: the settings get the hook, the client proves it, and nothing of the trial stays.
+/// Issue 27: the settings get the hook, the client proves it, and nothing of the trial remains.
 #[test]
 fn a_client_that_calls_the_hook_is_armed() {
     let person = Person::new();
@@ -149,7 +149,7 @@ fn a_client_that_calls_the_hook_is_armed() {
     assert_eq!((&document["armed"], &document["changed"]), (&json!(true), &json!(false)));
 }
 
-/// Issue 27: a client that does not call the hook, is too old, or is not there, is never said to be armed.
+/// Issue 27: a client that does not call the hook, is too old, or is missing, is never reported as armed.
 #[test]
 fn a_client_that_does_not_prove_itself_is_not_armed() {
     let person = Person::new();
@@ -193,7 +193,7 @@ fn a_client_that_does_not_prove_itself_is_not_armed() {
     assert!(none.stdout.contains("no settings call the hook"), "{none:?}");
 }
 
-/// Issue 27: `--off` brings back exactly what was, and leaves an alert.
+/// Issue 27: `--off` restores exactly the earlier settings, and leaves an alert.
 #[test]
 fn the_settings_come_back_and_the_removal_is_recorded() {
     let person = Person::new();
@@ -220,7 +220,8 @@ fn the_settings_come_back_and_the_removal_is_recorded() {
     assert!(queue.stdout.contains("CLIENT_HOOK_REMOVED"), "{queue:?}");
 }
 
-/// Issue 27: what cannot be changed safely is refused by name and stays as it is; nobody is asked who cannot answer.
+/// Issue 27: settings that cannot be changed safely are refused by name and stay unchanged; without a terminal there is
+/// no question.
 #[test]
 fn settings_that_cannot_be_changed_are_refused() {
     let person = Person::new();

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::program::{text, workspace};
 use crate::{Session, allowed, refused};
 
-/// Issue 27: the same call once more is judged and recorded once more, also where a client has no ids of calls.
+/// Issue 27: a repeated call is judged and recorded again, also if a client has no ids of calls.
 #[test]
 fn a_call_that_comes_again_is_judged_again() {
     let session = Session::new("gemini");
@@ -27,7 +27,7 @@ fn a_call_that_comes_again_is_judged_again() {
     assert_eq!(text(&session.root, "a.txt"), "A\n");
 }
 
-/// Issue 27: calls of other sessions and clients have snapshots of their own, however their ids are spelled.
+/// Issue 27: calls of other sessions and clients have snapshots of their own, whatever their ids are.
 #[test]
 fn calls_of_other_sessions_do_not_meet() {
     let session = Session::new("claude");
@@ -51,8 +51,8 @@ fn calls_of_other_sessions_do_not_meet() {
     assert_ne!(taken.code, 0, "keys of hooks are reserved: {taken:?}");
 }
 
-/// Issue 27: protected files are refused from wherever the client works, through links that lead nowhere yet, and in patches over
-/// several workspaces.
+/// Issue 27: protected files are refused in any directory of the client, through links to missing files, and in patches
+/// over several workspaces.
 #[test]
 fn a_protected_file_is_refused_however_it_is_named() {
     let session = Session::new("claude");

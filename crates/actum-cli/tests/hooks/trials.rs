@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::program::{Ended, actum, command, workspace};
 
-/// The three clients. Each asks its model, calls its hooks around each tool, and runs the tool where they allow it. `DEAF` makes a
-/// client that calls no hook, `VERSION` one of another version.
+/// Three clients. Each asks its model, calls its hooks around each tool, and runs the tool if they allow it. `DEAF`
+/// makes a client that calls no hook, `VERSION` one of another version.
 const CLIENT: &str = r#"#!/usr/bin/env python3
 import hashlib, json, os, subprocess, sys, tomllib, urllib.request
 name, args, root, home = os.path.basename(sys.argv[0]), sys.argv[1:], os.getcwd(), os.environ["HOME"]
@@ -158,7 +158,7 @@ turn("UserPromptSubmit")
 turn("Stop")
 "#;
 
-/// A workspace, and a user with one of the clients.
+/// Workspace, and a user with one of the clients.
 struct User {
     directory: tempfile::TempDir,
     root: PathBuf,
@@ -201,7 +201,7 @@ impl User {
         serde_json::from_str::<Value>(&log).unwrap()["runs"].as_array().unwrap().len()
     }
 
-    /// Files of a trial that are left in the workspace.
+    /// Returns the number of files of a trial that are left in the workspace.
     fn left(&self) -> usize {
         let names = fs::read_dir(&self.root).unwrap().map(|entry| entry.unwrap().file_name());
         names.filter(|name| name.to_string_lossy().contains("probe")).count()
@@ -227,7 +227,7 @@ fn codex_gemini_and_qwen_that_call_the_hook_are_armed() {
     }
 }
 
-/// Issue 27: a strict hook is proven by a command that is refused, and `protect` without `--strict` takes the rule away.
+/// Issue 27: a strict hook is proven by a command that is refused, and `protect` without `--strict` removes the rule.
 #[test]
 fn a_strict_hook_is_armed_where_a_command_is_refused() {
     for client in ["codex", "gemini", "qwen"] {
@@ -244,7 +244,7 @@ fn a_strict_hook_is_armed_where_a_command_is_refused() {
     }
 }
 
-/// Issue 27: where the client's program is not there, nothing is written.
+/// Issue 27: if the client's program is missing, nothing is written.
 #[test]
 fn settings_stay_as_they_are_where_the_client_is_not_installed() {
     let user = User::new("codex");
@@ -281,7 +281,7 @@ fn codex_gemini_and_qwen_that_do_not_prove_the_hook_are_not_armed() {
     }
 }
 
-/// Issue 27: Codex passes over a hook without a trusted hash. `protect` writes the hashes, and `--off` removes them.
+/// Issue 27: Codex ignores a hook without a trusted hash. `protect` writes the hashes, and `--off` removes them.
 #[test]
 fn codex_is_armed_only_while_it_trusts_the_hook() {
     let user = User::new("codex");

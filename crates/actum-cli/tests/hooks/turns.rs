@@ -1,4 +1,4 @@
-//! Turns: what was changed without a run is told when the agent stops, and becomes a run by `actum adopt`.
+//! Turns: changes without a run are reported when the agent stops, and become a run by `actum adopt`.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::program::{Ended, text};
 use crate::{Session, allowed, refused, sound};
 
-/// Names of the events at the beginning and the end of a turn.
+/// Returns the names of the events at the beginning and the end of a turn.
 fn events(client: &str) -> (&'static str, &'static str) {
     match client {
         "opencode" => ("prompt", "idle"),
@@ -26,7 +26,7 @@ pub(crate) fn begin(session: &Session) {
     allowed(&turn_event(session, events(session.client).0));
 }
 
-/// What the person reads at the end of a turn.
+/// Returns the message for the user at the end of a turn.
 pub(crate) fn end(session: &Session) -> String {
     let ended = turn_event(session, events(session.client).1);
     assert_eq!((ended.code, &*ended.stderr), (0, ""), "{ended:?}");
@@ -49,7 +49,8 @@ pub(crate) fn git(root: &Path, arguments: &[&str]) {
     assert!(done.status.success(), "{done:?}");
 }
 
-/// Issue 27: what a command of any client changed is told in one line, and becomes a run that undo takes back to the byte.
+/// Issue 27: the changes of a command of any client are reported in one line, and become a run that can be undone byte
+/// for byte.
 #[test]
 fn what_a_command_changed_is_told_at_the_end_of_a_turn_and_can_be_adopted() {
     for client in ["claude", "codex", "opencode", "gemini", "qwen"] {
@@ -87,7 +88,7 @@ fn what_a_command_changed_is_told_at_the_end_of_a_turn_and_can_be_adopted() {
     }
 }
 
-/// Issue 27: git's objects hold what was there before, and what git ignores is not compared.
+/// Issue 27: git's objects hold the earlier content, and files that git ignores are not compared.
 #[test]
 fn files_of_a_repository_are_not_copied_and_what_it_ignores_is_not_told() {
     let session = Session::new("claude");
@@ -96,7 +97,7 @@ fn files_of_a_repository_are_not_copied_and_what_it_ignores_is_not_told() {
     git(&session.root, &["init", "-q"]);
     git(&session.root, &["add", "."]);
     git(&session.root, &["commit", "-q", "-m", "x"]);
-    // Git takes a file for unchanged only if it is older than its index.
+    // Git treats a file as unchanged only if it is older than its index.
     std::thread::sleep(std::time::Duration::from_millis(30));
     git(&session.root, &["update-index", "--refresh", "--really-refresh"]);
     fs::write(session.root.join("other"), "1\n").unwrap();
@@ -126,7 +127,7 @@ fn files_of_a_repository_are_not_copied_and_what_it_ignores_is_not_told() {
     assert_eq!(files(session.files()), files(before));
 }
 
-/// Issue 27: the last turn is taken back, and not the ones before; so are the runs since a time.
+/// Issue 27: the last turn is undone, and not the ones before; so are the runs since a time.
 #[test]
 fn a_turn_and_the_runs_since_a_time_are_undone_together() {
     let session = Session::new("claude");
@@ -176,7 +177,7 @@ fn a_turn_and_the_runs_since_a_time_are_undone_together() {
     sound(&session);
 }
 
-/// Issue 27: the gates judge what is adopted: protected paths stay out, and CI waits for a person.
+/// Issue 27: the gates judge adopted changes: protected paths stay out, and CI needs an approval.
 #[test]
 fn what_the_gates_refuse_is_not_adopted_and_named() {
     let session = Session::new("claude");
@@ -198,7 +199,7 @@ fn what_the_gates_refuse_is_not_adopted_and_named() {
     sound(&session);
 }
 
-/// Issue 27: an undeclared change is taken back on request.
+/// Issue 27: an undeclared change is reverted on request.
 #[test]
 fn an_undeclared_change_is_taken_back_on_request() {
     let session = Session::new("claude");
@@ -218,7 +219,7 @@ fn an_undeclared_change_is_taken_back_on_request() {
     sound(&session);
 }
 
-/// Issue 27: names from outside cannot draw on the screen of the person.
+/// Issue 27: names from outside cannot draw on the user's screen.
 #[test]
 fn the_line_at_the_end_of_a_turn_escapes_names() {
     let session = Session::new("opencode");
@@ -229,7 +230,7 @@ fn the_line_at_the_end_of_a_turn_escapes_names() {
     assert!(!told.contains('\u{202e}'), "{told:?}");
 }
 
-/// Issue 27: at the end of a turn nothing is refused: a client that is refused there goes on working.
+/// Issue 27: nothing is refused at the end of a turn: a client that is refused there continues to work.
 #[test]
 fn a_turn_is_never_held_up_by_a_failure() {
     let session = Session::new("codex");
@@ -250,7 +251,8 @@ fn a_turn_is_never_held_up_by_a_failure() {
     allowed(&session.hook(&event));
 }
 
-/// Issue 27: what a command would change for certain is judged before it runs, for each client; what is not certain is left to the person.
+/// Issue 27: a certain change of a command is judged before it runs, for each client; an uncertain one is left to the
+/// user.
 #[test]
 fn a_command_that_would_change_what_the_gates_refuse_is_refused() {
     for client in ["claude", "codex", "opencode", "gemini", "qwen"] {
@@ -301,7 +303,7 @@ fn a_command_that_a_rule_refuses_is_refused_in_the_shell_of_a_client() {
     allowed(&run("git add . && git commit -m 'git push'"));
 }
 
-/// Issue 27: `doctor` knows the hook of each client, and what turns it off.
+/// Issue 27: `doctor` reports the hook of each client, and the setting that turns it off.
 #[test]
 fn doctor_reports_the_hook_and_what_turns_it_off() {
     let session = Session::new("claude");

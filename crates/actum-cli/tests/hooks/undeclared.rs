@@ -1,4 +1,4 @@
-//! What counts as undeclared, and whose work is never taken back without being named.
+//! Undeclared changes: their detection, and that no work is reverted without being named.
 
 use std::fs;
 
@@ -8,7 +8,8 @@ use crate::program::{command, text};
 use crate::turns::{begin, end, git, turn_event};
 use crate::{Session, allowed, ended, names, refused};
 
-/// Issue 27: what a person does between turns or after one is taken in by name only, and is never restored over without it.
+/// Issue 27: work of the user between or after turns is adopted only by name, and a restore without its name leaves it
+/// unchanged.
 #[test]
 fn the_work_of_a_person_is_not_taken_back_with_that_of_a_turn() {
     let session = Session::new("claude");
@@ -33,14 +34,14 @@ fn the_work_of_a_person_is_not_taken_back_with_that_of_a_turn() {
     assert_eq!(text(&session.root, "b"), "1\n");
     assert_eq!(text(&session.root, "a.txt"), "by a person\n");
     assert!(path("later").exists() && !path("gone").exists());
-    // By name it becomes a run.
+    // Named paths become a run.
     assert_eq!(session.actum(&["adopt", "a.txt", "later"]).code, 0);
     assert_eq!(session.actum(&["undo"]).code, 0);
     assert_eq!(text(&session.root, "a.txt"), "by a run\n");
     assert!(!path("later").exists());
 }
 
-/// Issue 27: a project that an agent makes in an empty workspace is told, too.
+/// Issue 27: a project that an agent makes in an empty workspace is reported, too.
 #[test]
 fn files_made_in_an_empty_workspace_are_told() {
     let session = Session::new("claude");
@@ -90,7 +91,7 @@ fn a_change_is_not_hidden_by_a_directory_that_is_left_out() {
     assert!(end(&session).contains("`plain/x` (new)"));
 }
 
-/// Issue 27: a change that cannot be brought back is named, and the others are adopted without it.
+/// Issue 27: a change that cannot be reverted is listed, and the others are adopted without it.
 #[test]
 fn one_change_that_cannot_be_a_run_does_not_keep_the_others_from_it() {
     let session = Session::new("claude");
@@ -112,7 +113,7 @@ fn one_change_that_cannot_be_a_run_does_not_keep_the_others_from_it() {
     );
 }
 
-/// Issue 27: where git would convert a file, its blob is not taken for what the file held.
+/// Issue 27: if git would convert a file, its blob is not taken as the earlier content.
 #[test]
 fn a_file_that_git_converts_is_copied_and_not_read_from_its_blob() {
     let session = Session::new("claude");
@@ -140,7 +141,7 @@ fn a_file_that_git_converts_is_copied_and_not_read_from_its_blob() {
     );
 }
 
-/// Issue 27: to bring back what was there is a change like any other: CI waits for a person.
+/// Issue 27: restoring earlier content is a change like any other: CI needs an approval.
 #[test]
 fn a_restore_passes_the_gates() {
     let session = Session::new("claude");
@@ -155,7 +156,7 @@ fn a_restore_passes_the_gates() {
     assert_eq!(fs::read_to_string(&workflow).unwrap(), "changed\n");
 }
 
-/// Issue 27: what a shell writes to devices or into the root is no change of a file that is closed.
+/// Issue 27: a write of a shell to devices or into the root is no change of a closed file.
 #[test]
 fn harmless_commands_are_not_refused() {
     let session = Session::new("claude");
@@ -181,7 +182,7 @@ fn harmless_commands_are_not_refused() {
     }
 }
 
-/// Issue 27: what is certain is found behind what is not.
+/// Issue 27: certain changes are found after uncertain ones.
 #[test]
 fn certain_changes_behind_uncertain_words_are_refused() {
     let session = Session::new("claude");
@@ -240,7 +241,7 @@ fn the_project_is_judged_from_another_directory() {
     assert!(stop.stdout.contains("`a.txt`"), "{stop:?}");
 }
 
-/// Issue 27: a turn event that cannot be read holds nothing up.
+/// Issue 27: a turn event that cannot be parsed blocks nothing.
 #[test]
 fn a_turn_event_without_its_fields_is_told_and_not_refused() {
     let session = Session::new("claude");
@@ -313,7 +314,7 @@ fn a_strict_hook_refuses_commands_that_are_none_of_actum() {
     }
 }
 
-/// Issue 27: what a person decides is refused to each client's shell, strict or not.
+/// Issue 27: commands that are reserved for the operator are refused to each client's shell, strict or not.
 #[test]
 fn commands_of_actum_that_are_for_the_person_are_refused() {
     let session = Session::new("claude");
@@ -342,7 +343,7 @@ fn commands_of_actum_that_are_for_the_person_are_refused() {
     }
 }
 
-/// Issue 27: what a shell runs in `actum exec` is judged by the rules about commands, as it is without `exec`.
+/// Issue 27: the command that a shell passes to `actum exec` is judged by the rules about commands, as without `exec`.
 #[test]
 fn a_text_of_a_shell_in_exec_is_judged_by_the_rules_about_commands() {
     let session = Session::new("claude");
@@ -355,7 +356,7 @@ fn a_text_of_a_shell_in_exec_is_judged_by_the_rules_about_commands() {
     allowed(&run("actum exec -- sh -c 'echo rm a'"));
 }
 
-/// Issue 27: what the shell of an agent does in the name of its client belongs to the turn.
+/// Issue 27: runs of an agent's shell in the name of its client belong to the turn.
 #[test]
 fn runs_of_a_client_in_its_shell_belong_to_the_turn() {
     let session = Session::new("claude");

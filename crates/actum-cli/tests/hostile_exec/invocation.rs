@@ -1,4 +1,4 @@
-//! The ways in which `actum exec` runs a command, and how it is told what the policy of an attack says.
+//! Invocations of a command by `actum exec`, and the options for the policy of an attack.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,22 +12,22 @@ use crate::effect::{Effect, RunReport};
 use crate::scene::Facts;
 use crate::{course, table};
 
-/// The variable that holds the home directory that the password database names.
+/// Variable with the home directory that the password database names.
 pub(crate) const HOME: &str = "ACTUM_HOSTILE_HOME";
 
-/// A way of running the command.
+/// Invocation of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Invocation {
-    /// What it changes is shown, and forgotten.
+    /// The changes are shown, and dropped.
     Drop,
-    /// What it changes is one run.
+    /// The changes are one run.
     Keep,
-    /// What it attacks from is a cache of a workspace, which the host sees as it is changed.
+    /// The attack starts in a cache of a workspace, in which the host sees changes at once.
     Cache,
 }
 
 const ALL: &[Invocation] = &[Invocation::Drop, Invocation::Keep, Invocation::Cache];
-/// Where a command may write what no program of the workspace is, it may run it, too.
+/// Reason for an expected effect: a command that may write programs of the workspace may run them, too.
 const PROGRAMS_OF_THE_WORKSPACE: &str = "programs of the workspace may be run";
 
 impl Invocation {
@@ -43,16 +43,16 @@ impl Invocation {
         ALL.iter().copied().find(|way| way.name() == name).unwrap()
     }
 
-    /// The ways in which the host can see what comes of this attack.
+    /// Returns the invocations in which the host can see the effect of this attack.
     pub(crate) fn of(attack: &Attack) -> &'static [Self] {
         match (attack.effect, attack.course) {
-            // It is known to run by its beat, which the host sees in a cache alone.
+            // It is detected by its beat, which the host sees only in a cache.
             (_, Course::SupervisorKilled | Course::SupervisorKilledEarly) => &[Self::Cache],
-            // What is in a view is in memory, and what is kept of it is an ordinary run.
+            // A view is in memory, and the changes that are kept are an ordinary run.
             (Effect::Storage, _) => &[Self::Cache],
             (Effect::Ran, Course::Whole) => &[Self::Cache],
             (Effect::LargestFile, _) => &[Self::Keep, Self::Cache],
-            // What is done in a cache is looked at by no gate, which is why they are declared with care.
+            // No gate judges the changes in a cache, so caches must be declared with care.
             (Effect::Kept | Effect::MadeUntold, _) => &[Self::Drop, Self::Keep],
             (
                 Effect::Outside
@@ -75,7 +75,7 @@ impl Invocation {
         }
     }
 
-    /// What is expected: what tier N does, since `exec` runs in no other.
+    /// Returns the expected result: that of tier N, since `exec` uses no other.
     pub(crate) fn expected(self, attack: &Attack) -> Expected {
         match (attack.effect, attack.course, self) {
             (Effect::Ran, Course::Whole, _) => Expected::Open(PROGRAMS_OF_THE_WORKSPACE),
@@ -85,7 +85,7 @@ impl Invocation {
         }
     }
 
-    /// Where the workspace of the attack is, relative to the place of its scene.
+    /// Returns the path of the attack's workspace, relative to the place of its scene.
     pub(crate) fn workspace(self) -> &'static str {
         match self {
             Self::Drop | Self::Keep => "workspace",
@@ -93,7 +93,7 @@ impl Invocation {
         }
     }
 
-    /// The workspace of actum.
+    /// Returns the workspace of actum.
     pub(crate) fn root(self, facts: &Facts) -> PathBuf {
         match self {
             Self::Drop | Self::Keep => facts.workspace.clone(),
@@ -101,12 +101,12 @@ impl Invocation {
         }
     }
 
-    /// `actum` in that workspace, for which an operator may have declared a cache.
+    /// Returns `actum` in that workspace, in which an operator may have declared a cache.
     pub(crate) fn actum(self, facts: &Facts) -> Command {
         self.actum_where(facts, &[])
     }
 
-    /// The same where the operator lets commands read these besides.
+    /// Returns `actum` in that workspace, with additional paths that the operator lets commands read.
     fn actum_where(self, facts: &Facts, read: &[String]) -> Command {
         let place = facts.outside.parent().unwrap();
         let configuration = PathBuf::from(std::env::var_os(HOME).unwrap()).join(".config");
@@ -128,7 +128,7 @@ impl Invocation {
         command
     }
 
-    /// `actum exec` of the attack.
+    /// Returns `actum exec` of the attack.
     pub(crate) fn exec(self, attack: &Attack, facts: &Facts) -> Command {
         let options = options(attack, facts).unwrap();
         let is_read =
@@ -148,10 +148,10 @@ impl Invocation {
     }
 }
 
-/// What the policy of an attack says besides that of all, as options; or what it says for which `exec` has none.
+/// Returns the options for the additional policy of an attack, or the demand for which `exec` has no option.
 pub(crate) fn options(attack: &Attack, facts: &Facts) -> Result<Vec<String>, &'static str> {
     let usual = course::policy(&Attack { policy: |_, _| (), ..*attack }, facts);
-    // What may be written is told by the scope, and the view is the workspace.
+    // The scope limits the writes, and the view is the workspace.
     let SandboxPolicy { read, write, exec, net, limits, env, scratch, .. } =
         course::policy(attack, facts);
     if write != usual.write {
@@ -181,14 +181,14 @@ pub(crate) fn options(attack: &Attack, facts: &Facts) -> Result<Vec<String>, &'s
     Ok(options)
 }
 
-/// What `exec` told of a command, and what came out of that.
+/// Report of `exec` on a command, and the output of the command.
 #[derive(Default)]
 pub(crate) struct Ran {
     pub(crate) out: Vec<u8>,
     pub(crate) told: RunReport,
-    /// The field `outcome`, where it ran.
+    /// Field `outcome`, if the command ran.
     pub(crate) outcome: String,
-    /// Everything, for who has to find out why.
+    /// Complete output, for debugging.
     pub(crate) said: String,
 }
 
@@ -208,16 +208,16 @@ impl Ran {
         let told = RunReport {
             made: paths.map(|path| root.join(path)).collect(),
             ended: serde_json::from_value(document["ended"].clone()).ok(),
-            // It counts with what came out.
+            // It is part of the output.
             stderr: Vec::new(),
         };
-        // A document that is none of a command that ran has no output.
+        // A document about a command that did not run has no output.
         let out = [text("stdout"), text("stderr")].concat().into_bytes();
         Self { out, told, outcome: text("outcome"), said }
     }
 }
 
-/// `hostile terminal NAME WAY FACTS`: makes the attack with a terminal as standard input.
+/// Makes the attack `hostile terminal NAME WAY FACTS` with a terminal as standard input.
 pub(crate) fn at_terminal(name: &str, way: &str, facts: &str) {
     let (attack, way) = (table::find(name), Invocation::find(way));
     let facts: Facts = serde_json::from_str(facts).unwrap();

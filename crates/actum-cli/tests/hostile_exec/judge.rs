@@ -1,4 +1,4 @@
-//! Makes one attack in a process of its own, and looks at the host and the workspace afterwards.
+//! Makes one attack in a process of its own, and examines the host and the workspace afterwards.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,22 +15,22 @@ use crate::invocation::{self, Invocation, Ran};
 use crate::scene::{Facts, Scene};
 use crate::{course, table};
 
-/// What came of an attack.
+/// Outcome of an attack.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Verdict {
-    /// What was seen of it on the host.
+    /// Effect on the host.
     pub(crate) seen: Option<String>,
-    /// What is wrong with the workspace.
+    /// Fault of the workspace.
     pub(crate) workspace: Option<String>,
-    /// What it is let do that cannot be said to `exec`, for which it was not made.
+    /// Permission of the attack that `exec` has no option for, so that it was not made.
     pub(crate) unsaid: Option<String>,
-    /// Whether it began, or was to be kept from that.
+    /// True if the attack began, or was to be prevented.
     pub(crate) began: bool,
-    /// What was said, for who has to find out why.
+    /// Complete output, for debugging.
     pub(crate) said: String,
 }
 
-/// `hostile control NAME`: makes the attack without actum.
+/// Makes the attack without actum: `hostile control NAME`.
 pub(crate) fn control(name: &str) {
     let attack = table::find(name);
     let mut scene = Scene::new(&std::env::current_exe().unwrap());
@@ -41,7 +41,7 @@ pub(crate) fn control(name: &str) {
     tell(&Verdict { seen, unsaid, ..Verdict::default() });
 }
 
-/// `hostile look NAME WAY`: makes it through `actum exec`.
+/// Makes the attack through `actum exec`: `hostile look NAME WAY`.
 pub(crate) fn look(name: &str, way: &str) {
     let (attack, way) = (table::find(name), Invocation::find(way));
     let mut scene = Scene::with_workspace_at(&std::env::current_exe().unwrap(), way.workspace());
@@ -59,7 +59,7 @@ pub(crate) fn look(name: &str, way: &str) {
         | Course::Terminal => ran.out.starts_with(BEGUN.as_bytes()),
     };
     let seen = seen.or_else(|| left_alive(&facts, scene.patience));
-    // By which the host has what beats end.
+    // The host ends beating processes with this file.
     drop(fs::remove_file(facts.workspace.join("stop")));
     tell(&Verdict {
         seen,
@@ -81,7 +81,7 @@ fn run(attack: &Attack, facts: &Facts, way: Invocation) -> Ran {
             Ran::of(way.exec(attack, facts).output().unwrap(), &root)
         }
         Course::ChildrenIgnored => {
-            // How signals are taken is inherited.
+            // Signal handling is inherited.
             let mut command = Command::new("/bin/sh");
             command.args(["-c", "trap '' CHLD; exec \"$0\" \"$@\""]);
             let exec = way.exec(attack, facts);
@@ -90,7 +90,7 @@ fn run(attack: &Attack, facts: &Facts, way: Invocation) -> Ran {
             Ran::of(command.output().unwrap(), &root)
         }
         Course::SupervisorKilled | Course::SupervisorKilledEarly => {
-            // What it finds out about the host is known then, so that its first child is the helper.
+            // The facts about the host are cached then, so its first child is the helper.
             assert!(way.actum(facts).args(["exec", "--drop", "true"]).status().unwrap().success());
             let ran = course::kill_supervisor(attack, facts, way.exec(attack, facts), true);
             Ran { out: ran.out, ..Ran::default() }
@@ -104,7 +104,7 @@ fn run(attack: &Attack, facts: &Facts, way: Invocation) -> Ran {
     }
 }
 
-/// Any process whose command line names the place of the scene: it was started by the command, or is actum.
+/// Returns a process whose command line names the place of the scene: it was started by the command, or is actum.
 fn left_alive(facts: &Facts, patience: Duration) -> Option<String> {
     let begun = Instant::now();
     loop {
@@ -127,7 +127,7 @@ fn processes_of(place: &str) -> Option<String> {
 
 type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
-/// Names, modes and contents of all that is in a directory, but for the state of actum.
+/// Returns names, modes and contents of all files in a directory, except the state of actum.
 fn tree(root: &Path) -> Files {
     let mut found = Files::new();
     let mut left = vec![root.to_owned()];
@@ -154,14 +154,14 @@ fn tree(root: &Path) -> Files {
     found
 }
 
-/// The first path that differs.
+/// Returns the first path that differs.
 fn difference(before: &Files, after: &Files) -> Option<String> {
     let mut paths = before.keys().chain(after.keys());
     let path = paths.find(|path| before.get(*path) != after.get(*path))?;
     Some(format!("`{}` was {:?} and is {:?}", path.display(), before.get(path), after.get(path)))
 }
 
-/// Nothing is changed that is not told, what is told is taken back by `undo`, and no secret is in it.
+/// Returns the fault, unless each change is reported, each reported change can be undone, and no secret is in it.
 fn wrong_workspace(
     way: Invocation,
     facts: &Facts,
@@ -177,7 +177,7 @@ fn wrong_workspace(
     }
     let mut before = before.clone();
     if way == Invocation::Cache {
-        // What is changed there is changed for good, and no change of the workspace.
+        // Changes there are permanent, and no change of the workspace.
         let is_outside = |path: &PathBuf| !path.starts_with("cache");
         before.retain(|path, _| is_outside(path));
         after.retain(|path, _| is_outside(path));

@@ -1,9 +1,9 @@
-//! The attacks on the sandbox, made through `actum exec`. Each is made without actum first, where the host shows
-//! its effect, and then in each way that `exec` has of running a command; it is judged by what it did to the host,
-//! by the processes that are left, and by what came of the workspace.
+//! Attacks on the sandbox, made through `actum exec`. Each is first made without actum, where the host shows its
+//! effect, and then in each invocation of `exec`. The verdict rests on its effect on the host, on the remaining
+//! processes, and on the state of the workspace.
 //!
 //! This program is two: the runner of the suite, and the program that attacks (`hostile attack NAME FACTS`). The
-//! attacks, and what they are judged by, are those of `actum-sandbox`, as its own suite has them.
+//! attacks and the criteria of the verdict are those of the suite of `actum-sandbox`.
 #![allow(
     unsafe_code,
     clippy::unwrap_used,
@@ -38,7 +38,7 @@ mod hostile {
     pub(crate) mod user;
 }
 
-// They name each other from the root of their program.
+// They import each other from the root of their program.
 use hostile::{act, attack, course, effect, scene, table, user};
 
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Runs the table through `actum exec`: each attack as each user is a test.
+//! Runner of the table through `actum exec`: each attack as each user is a test.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -16,7 +16,7 @@ use crate::scene::{SECRET, new_secret};
 use crate::table;
 use crate::user::{User, install, users};
 
-/// Most of the time they wait.
+/// Number of threads; most of the time they wait.
 const THREADS: usize = 4;
 
 pub(crate) fn run() -> ExitCode {
@@ -40,7 +40,7 @@ pub(crate) fn run() -> ExitCode {
     conclusion.exit_code()
 }
 
-/// Where actum keeps what it finds out about the host for this user.
+/// Returns the directory in which actum caches facts about the host for this user.
 fn known(place: &TempDir, user: &User) -> PathBuf {
     let id = user.become_id.map_or("own".to_owned(), |id| id.to_string());
     let directory = place.path().join(format!("known-{id}"));
@@ -70,7 +70,7 @@ fn judge(attack: &Attack, user: &User, program: &Path, known: &Path) -> Result<(
         let problem = "without actum it has no effect, so this shows nothing";
         return Err(format!("{problem}: {control:?}").into());
     }
-    // There is no such option, and so no such attack.
+    // Without such an option there is no such attack.
     if control.unsaid.is_some() {
         return Ok(());
     }
@@ -108,8 +108,8 @@ fn told(mut command: Command, known: &Path) -> Result<Verdict, Failed> {
     })
 }
 
-/// The home directory of the user of one attack. The operator's policy of the attack lies in it, where the system
-/// knows it: elsewhere `[sandbox]` would not count.
+/// Home directory of the user of one attack. The operator's policy of the attack is there, where the system knows it:
+/// elsewhere `[sandbox]` would be ignored.
 struct Home {
     place: TempDir,
 }
@@ -121,7 +121,7 @@ impl Home {
         Self { place }
     }
 
-    /// The same command where the system knows this home.
+    /// Runs the command with this home as the one that the system knows.
     fn inhabit(&self, user: &User, mut command: Command) -> Command {
         let of = user.become_id.map_or(known_home::User::Own, known_home::User::Other);
         command.env(HOME, self.place.path()).current_dir("/");

@@ -1,5 +1,5 @@
-//! A dispatch is killed before its system calls, and then many processes ask for the same goal: one effect, and a chain that is
-//! complete.
+//! A dispatch is killed before its system calls, and then many processes request the same goal: one effect, and a
+//! complete chain.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ use crate::traced::{End, kill_before_call};
 
 /// The program is killed before each call of this stride; `ACTUM_KILL_STRIDE` sets another.
 const STRIDE: usize = 29;
-/// Processes that ask at once after a kill.
+/// Number of processes that request the goal at once after a kill.
 const PROCESSES: usize = 16;
 const DISPATCH: [&str; 3] = ["agent", "dispatch", "../goal.json"];
 
@@ -25,7 +25,7 @@ struct Place {
 }
 
 impl Place {
-    /// A workspace with a goal that was not dispatched yet.
+    /// Makes a workspace with a goal that was not dispatched yet.
     fn new() -> Self {
         let place = Self::empty();
         let root = &place.root;
@@ -46,7 +46,7 @@ impl Place {
         Self { directory, root }
     }
 
-    /// A copy, where the goal was confirmed and not dispatched.
+    /// Returns a copy, in which the goal was confirmed and not dispatched.
     fn copy(&self) -> Self {
         let copy = Self::empty();
         let from = self.directory.path().join(".");
@@ -57,7 +57,7 @@ impl Place {
             .status();
         assert!(copied.unwrap().success());
         crate::program::forget_configuration(&copy.root);
-        // A confirmation counts in its own workspace, and a copy is another one.
+        // A confirmation is valid in its own workspace, and a copy is another one.
         copy.call(&DISPATCH, 6);
         let confirm = ["agent", "confirm", "goal", "ja", "--thread", "thread", "--language", "de"];
         let file = ["--passphrase-file", "../passphrase"];
@@ -70,7 +70,7 @@ impl Place {
         assert_eq!(ended.code, code, "{arguments:?}: {ended:?}");
     }
 
-    /// Events of the goal, with the states after them.
+    /// Returns the events of the goal, with the states after them.
     fn events(&self) -> Vec<(String, Option<String>)> {
         let ended = actum(&self.root, &["agent", "show", "goal", "--json"]);
         let chain: Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -80,7 +80,7 @@ impl Place {
         executions.map(|it| (text(&it["event"]).unwrap(), text(&it["state"]))).collect()
     }
 
-    /// Runs in effect.
+    /// Returns the number of runs in effect.
     fn runs(&self) -> usize {
         let ended = actum(&self.root, &["log", "--json"]);
         let log: Value = serde_json::from_str(&ended.stdout).unwrap();

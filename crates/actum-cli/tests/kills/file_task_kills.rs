@@ -1,5 +1,5 @@
-//! The host or the child of a file task is killed before a system call. When the task is requested again, its result agrees
-//! with the files.
+//! The host or the child of a file task is killed before a system call. When the task is requested again, its result
+//! agrees with the files.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -19,7 +19,7 @@ const STRIDE: usize = 17;
 const CHILD: &str = "actum-file-worker";
 const CONTENT: &str = "the only copy";
 
-/// Capability, and the directory that the file goes to.
+/// Capability, and the target directory of the file.
 const CASES: [(&str, &str); 4] =
     [("FILE_MOVE", "a"), ("FILE_COPY", "a"), ("FILE_DELETE", ""), ("FILE_MOVE", "b")];
 
@@ -27,7 +27,7 @@ fn stride() -> usize {
     effort("ACTUM_KILL_STRIDE", STRIDE)
 }
 
-/// Two base directories and a lease for them. The directories are on two file systems where one of them can be in memory.
+/// Two base directories and a lease for them. The directories are on two file systems if one of them can be in memory.
 struct Place {
     directory: TestDir,
     a: PathBuf,

@@ -1,5 +1,5 @@
-//! The program, killed from outside before each of its system calls that may change something: the workspace is before or
-//! after, never between (FO-2).
+//! The program, killed from outside before each of its system calls that may change something: the workspace is before
+//! or after, never between (FO-2).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, Permissions};
@@ -12,7 +12,7 @@ use crate::traced::{End, ask_before_call, kill_before_call};
 use actum_testkit::TestDir;
 use nix::sys::signal::Signal;
 
-/// A diff with every kind of change.
+/// Diff with every kind of change.
 const CHANGE: &str = "\
 diff --git a/edited.txt b/edited.txt
 --- a/edited.txt
@@ -85,7 +85,7 @@ fn a_signal_that_asks_to_end_leaves_before_or_after_at_any_call() {
     assert!(begun > 25 && done > 10, "{begun} before, {done} after");
 }
 
-/// AA-6: whenever `exec` is killed, all that its command did is there, or nothing.
+/// AA-6: whenever `exec` is killed, all changes of its command are made, or none.
 #[test]
 fn an_exec_killed_at_any_call_leaves_before_or_after() {
     let template = Template::new();
@@ -112,7 +112,7 @@ fn an_action_that_is_killed_leaves_before_or_after() {
     assert!(count.between > 0, "no kill came between two changes: {count:?}");
 }
 
-/// FO-2, AA-6, AA-10: the same where code of a package does it.
+/// FO-2, AA-6, AA-10: an action whose changes code of a package makes.
 #[test]
 fn an_action_of_a_package_that_is_killed_leaves_before_or_after() {
     let template = Template::new();
@@ -152,7 +152,7 @@ fn an_action_of_a_package_that_is_killed_leaves_before_or_after() {
         "scope": { "allowedDirs": ["."] }
     });
     put("plan.json", &plan.to_string());
-    // Most of its calls wait for its steps; the change is made by what `apply` is made by.
+    // Most of its calls wait for its steps; the change is made by the code that `apply` uses.
     let count = template.kill_at_calls(&["action", "run", "../plan.json"], 7);
     assert!(count.kills > 10, "{count:?}");
 }
@@ -171,7 +171,7 @@ const RESTORES: &str = "module.exports = async ({ context: { workspace, before }
     fs.cpSync(`${before}/gone`, `${workspace}/gone`, { recursive: true, preserveTimestamps: true }); \
     fs.copyFileSync(`${before}/edited.txt`, `${workspace}/edited.txt`); };";
 
-/// AA-13: whenever an action is killed, whoever comes next records how it ended, once, and as it is.
+/// AA-13: whenever an action is killed, the next process records its real outcome, once.
 #[test]
 fn of_an_action_that_is_killed_the_end_is_recorded_once_and_is_true() {
     let template = Template::new();
@@ -202,7 +202,7 @@ fn of_an_action_that_is_killed_the_end_is_recorded_once_and_is_true() {
             });
             let (status, ground) = (status.unwrap_or_default(), ground.unwrap_or_default());
             let seen_as = match (status.as_str(), ground.as_str()) {
-                // It had not started.
+                // The action had not started.
                 (None, None) => ("nothing", false),
                 (Some("reverted"), Some("INTERRUPTED")) => ("reverted", false),
                 (Some("succeeded"), None) => ("succeeded", true),
@@ -259,7 +259,7 @@ fn a_recovery_killed_at_any_call_leaves_before_or_after() {
     assert!(count.between > 0, "no kill came between two steps of recovery: {count:?}");
 }
 
-/// FO-2, issue 22 (claims): commands that only look leave a mixture as it is, and `status` reports it.
+/// FO-2, issue 22 (claims): read-only commands leave a mixture unchanged, and `status` reports it.
 #[test]
 fn commands_that_only_look_do_not_recover() {
     let template = Template::new();
@@ -278,27 +278,27 @@ fn commands_that_only_look_do_not_recover() {
     assert!([&before, &after].contains(&&mixed.copy.tree()));
 }
 
-/// What the kills of one command hit.
+/// Results of the kills of one command.
 #[derive(Debug, Default)]
 struct Count {
     kills: usize,
     /// Kills after which the tree was neither before nor after.
     between: usize,
-    /// Kills after the program had said that it is done.
+    /// Kills after the program had reported success.
     acknowledged: usize,
 }
 
-/// A workspace, and a file beside it with a change.
+/// Workspace, and a file beside it with a change.
 struct Template {
     directory: TestDir,
     root: PathBuf,
 }
 
-/// A copy of a template on which the program was started and maybe killed.
+/// Copy of a template on which the program was started and maybe killed.
 struct Killed {
     copy: Template,
     end: End,
-    /// Whether it had said that it is done.
+    /// True if it had reported success.
     acknowledged: bool,
 }
 
@@ -355,7 +355,7 @@ impl Template {
         ended
     }
 
-    /// The tree after a command.
+    /// Returns the tree after a command.
     fn after(&self, arguments: &[&str]) -> Tree {
         let copy = self.copy();
         copy.done(arguments);
@@ -368,20 +368,19 @@ impl Template {
         Killed { copy, end, acknowledged }
     }
 
-    /// Runs a command and kills it; also tells whether it had said that it is done.
+    /// Runs a command and kills it; also returns true if it had reported success.
     fn kill(&self, arguments: &[&str], call: usize) -> (End, bool) {
         let said = self.directory.path().join("said");
         let end = kill_before_call(&self.root, arguments, call, &said);
         (end, fs::metadata(&said).unwrap().len() > 0)
     }
 
-    /// Kills a command at each of its calls, on a copy each, and looks at what the next commands
-    /// make of it.
+    /// Kills a command at each of its calls, on a copy each, and checks the result of the next commands.
     fn kill_at_each_call(&self, arguments: &[&str]) -> Count {
         self.kill_at_calls(arguments, 1)
     }
 
-    /// The same at each `every`th call.
+    /// Kills a command at each `every`th call.
     fn kill_at_calls(&self, arguments: &[&str], every: usize) -> Count {
         let (before, after) = (self.tree(), self.after(arguments));
         let mut count = Count::default();
@@ -413,13 +412,13 @@ impl Template {
         count
     }
 
-    /// Kills a command before `call`, and then at each of its calls the recovery of what that left,
-    /// which nobody has acknowledged.
+    /// Kills a command before `call`, and then the recovery from that at each of its calls. No process reported
+    /// success.
     fn kill_recovery_at_each_call(&self, arguments: &[&str], call: usize) -> Count {
         let before = self.tree();
         let mut count = Count::default();
         for call_of_recovery in 0.. {
-            // Not a copy of what the kill left: the files of a copy are others to the journal.
+            // The kill is repeated, since the files of a copy would be other files to the journal.
             let killed = self.killed_copy(arguments, call);
             let mixture = killed.copy.tree();
             let End::Killed { system_call } = killed.copy.kill(&["recover"], call_of_recovery).0
@@ -440,8 +439,8 @@ impl Template {
         count
     }
 
-    /// Recovery leaves nothing for a person, and nothing to recover; and the ledger says what the
-    /// workspace says (AEC-8).
+    /// Asserts that recovery leaves nothing for the user, and nothing to recover, and that the ledger agrees with the
+    /// workspace (AEC-8).
     fn recovers(&self, what: &str) {
         let recovered = actum(&self.root, &["recover"]);
         assert_eq!(recovered.code, 0, "{what}: {recovered:?}");
@@ -463,7 +462,7 @@ impl Template {
     }
 }
 
-/// Modes and contents below a directory, without actum's own state.
+/// Modes and contents below a directory, without the state of actum.
 type Tree = BTreeMap<PathBuf, (u32, Option<String>)>;
 
 fn tree(root: &Path) -> Tree {
@@ -477,7 +476,7 @@ fn tree(root: &Path) -> Tree {
     tree
 }
 
-/// Everything below a directory, parents before children.
+/// Returns all paths below a directory, parents before children.
 fn below(root: &Path) -> Vec<PathBuf> {
     let mut paths = vec![PathBuf::new()];
     let mut next = 0;
@@ -494,7 +493,7 @@ fn below(root: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Copies a tree. The journal is mostly zeros, and stays as quick to copy as it is to describe.
+/// Copies a tree. The journal is mostly zeros, and a sparse copy is fast.
 fn copy_below(from: &Path, to: &Path) {
     const BLOCK: usize = 4096;
     for path in below(from) {

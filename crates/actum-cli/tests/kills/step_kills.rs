@@ -1,5 +1,5 @@
-//! A task with an SQL step or a pipeline that is killed before its system calls: all of the change is there or nothing, no process of the step goes
-//! on, and nothing temporary stays.
+//! A task with an SQL step or a pipeline that is killed before its system calls. All of the change is made or nothing,
+//! no process of the step continues, and nothing temporary remains.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -22,16 +22,16 @@ use serde_json::{Value, json};
 const STRIDE: usize = 23;
 /// Calls before and after the first change of the workspace, before each of which it is killed.
 const AROUND: [usize; 2] = [4, 16];
-/// Waits for a process of the step in which the program is killed, spread over all of them.
+/// Number of waits for processes of the step in which the program is killed, spread over all of them.
 const WAITS: usize = 6;
-/// How often it is looked for processes that are about to end, and the time between.
+/// Number of polls for processes that are about to end, and the time between.
 const LOOKS: (usize, Duration) = (200, Duration::from_millis(10));
 
 const RUN: [&str; 2] = ["run", "../task.json"];
 const DATABASE: &str = "shop.duckdb";
 const REPORTS: &str = "agent/agent_outputs/reports";
 
-/// When the program is killed.
+/// Moment of a kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Moment {
     /// Before the call of this number that does not wait.
@@ -40,7 +40,7 @@ enum Moment {
     Wait(usize),
 }
 
-/// What a run does that is not killed.
+/// Course of a run that is not killed.
 #[derive(Debug, Default)]
 struct Course {
     /// Calls that do not wait.
@@ -50,18 +50,18 @@ struct Course {
     waits: usize,
 }
 
-/// A workspace, and a task beside it.
+/// Workspace, and a task beside it.
 struct Place {
     directory: TestDir,
     root: PathBuf,
-    /// The files that the task changes, in all of which it leaves something else.
+    /// Files that the task changes; it leaves other content in all of them.
     changes: &'static [&'static str],
 }
 
-/// A process: its number, and when it was started.
+/// Process: its number, and its start time.
 type Process = (i32, u64);
 
-/// What belongs to a step while the program is stopped.
+/// Objects of a step while the program is stopped.
 #[derive(Debug, Default)]
 struct AtWork {
     processes: BTreeSet<Process>,
@@ -69,7 +69,7 @@ struct AtWork {
     temporary: BTreeSet<PathBuf>,
 }
 
-/// Results of kills, and kills that came while something was at work.
+/// Results of kills, and kills during the work of a step.
 #[derive(Debug, Default)]
 struct Count {
     done: usize,
@@ -137,7 +137,7 @@ impl Place {
         assert_eq!(ended.code, 0, "{arguments:?}: {ended:?}");
     }
 
-    /// Runs a task that knows nothing of the other one, and removes its only file.
+    /// Runs a task that is independent of the other one, and removes its only file.
     fn run_another_task(&self) {
         let create = json!({ "type": "create", "content": "other\n" });
         self.put("other", &[action("other", "FILE_CREATE", "other.txt", create)]);
@@ -145,14 +145,14 @@ impl Place {
         fs::remove_file(self.root.join("other.txt")).unwrap();
     }
 
-    /// The files of the project.
+    /// Returns the files of the project.
     fn tree(&self) -> Tree {
         let mut tree = tree(&self.root);
         tree.retain(|path, _| !path.starts_with("agent"));
         tree
     }
 
-    /// Runs the task, and looks at each of its calls.
+    /// Runs the task, and calls `is_it` at each of its calls.
     fn traced(&self, is_it: impl FnMut(Entered) -> bool) -> End {
         kill_at(&self.root, &RUN, &self.directory.path().join("said"), is_it)
     }
@@ -185,8 +185,8 @@ impl Place {
         course
     }
 
-    /// Whether the task has changed all of its files, and the database is the one of its report. Fails where it has changed
-    /// some of them.
+    /// Returns true if the task has changed all of its files, and the database is the one of its report. Fails if it
+    /// has changed only some of them.
     fn is_all_done(&self, before: &Tree, what: &str) -> bool {
         let after = self.tree();
         if after == *before {
@@ -207,7 +207,7 @@ impl Place {
         true
     }
 
-    /// Asserts that the reports of a task say what is there.
+    /// Asserts that the reports of a task agree with the files.
     fn check_reported(&self, is_done: bool, what: &str) {
         let Some(report) = self.report("task-7") else {
             assert!(!is_done, "{what}: no report");
@@ -230,8 +230,8 @@ impl Place {
         Some(serde_json::from_slice(&report).unwrap())
     }
 
-    /// Asserts that no directory is left in which a step worked. Staged files, and what recovery displaced, are swept a minute
-    /// later.
+    /// Asserts that no directory of a step's work is left. Staged files, and files that recovery displaced, are swept a
+    /// minute later.
     fn check_no_staged_directory(&self, what: &str) {
         let stage = fs::read_dir(self.root.join(".actum/stage")).unwrap();
         let is_staged = |number: &OsStr| number.to_string_lossy().starts_with('s');
@@ -259,7 +259,7 @@ impl Place {
 }
 
 impl Moment {
-    /// Tests whether a run has come to this moment; counts its calls.
+    /// Returns true if a run has reached this moment; counts its calls.
     fn is_now(self, entered: Entered, made: &mut Course) -> bool {
         let count = if entered.is_wait { &mut made.waits } else { &mut made.calls };
         *count += 1;
@@ -271,7 +271,7 @@ impl Moment {
 }
 
 impl AtWork {
-    /// Descendants of a process, and temporary directories that it holds open.
+    /// Returns the descendants of a process, and temporary directories that it holds open.
     fn of(process: Pid) -> Self {
         let mut children: BTreeMap<i32, Vec<Process>> = BTreeMap::new();
         for number in numbers("/proc") {
@@ -297,7 +297,7 @@ impl AtWork {
         found
     }
 
-    /// Asserts that all processes end. They do so by themselves; that takes them a moment.
+    /// Asserts that all processes end. They end by themselves, after a moment.
     fn assert_ended(&self, what: &str) {
         let is_alive = |(number, started): &&Process| {
             parent_and_start(*number).is_some_and(|(_, now)| now == *started)
@@ -314,20 +314,20 @@ impl AtWork {
     }
 }
 
-/// Inode, size and time of a file; `None` of one that is missing.
+/// Returns inode, size and time of a file; `None` if it is missing.
 fn stamp(path: &Path) -> Option<(u64, u64, i64)> {
     use std::os::unix::fs::MetadataExt;
     let found = fs::symlink_metadata(path).ok()?;
     Some((found.ino(), found.len(), found.mtime_nsec()))
 }
 
-/// Names in a directory that are numbers; none of one that is gone.
+/// Returns the names in a directory that are numbers; none if it is gone.
 fn numbers(directory: &str) -> Vec<i32> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// Parent of a process, and when it was started (proc_pid_stat(5)); `None` of one that has ended.
+/// Returns the parent of a process and its start time (proc_pid_stat(5)); `None` if it has ended.
 fn parent_and_start(process: i32) -> Option<(i32, u64)> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let fields: Vec<_> = stat.rsplit_once(") ")?.1.split(' ').collect();
@@ -335,7 +335,7 @@ fn parent_and_start(process: i32) -> Option<(i32, u64)> {
     (!has_ended).then(|| (fields[1].parse().unwrap(), fields[19].parse().unwrap()))
 }
 
-/// The moments of a sample: each call of the stride, those around the first change, and some waits.
+/// Returns the moments of a sample: each call of the stride, those around the first change, and some waits.
 fn moments(course: &Course) -> BTreeSet<Moment> {
     let first_change = course.first_change.expect("the task changes the workspace");
     let [earlier, later] = AROUND;
@@ -347,7 +347,8 @@ fn moments(course: &Course) -> BTreeSet<Moment> {
     calls.map(Moment::Call).chain(waits.map(Moment::Wait)).collect()
 }
 
-/// Kills the task at moments of its course, on a copy each. `recover` puts it right, or the next run does. Returns what was at work.
+/// Kills the task at moments of its course, on a copy each. `recover` repairs it, or the next run does. Returns the
+/// number of kills during work.
 fn kill_at_each(template: &Place) -> Count {
     let (before, course) = (template.tree(), template.course());
     let mut count = Count::default();
@@ -361,7 +362,7 @@ fn kill_at_each(template: &Place) -> Count {
             }
             is_now
         });
-        // A run waits now more and now less often.
+        // The number of waits of a run varies.
         let End::Killed { system_call } = end else { continue };
         let what = format!("killed at {moment:?} of {course:?} (number {system_call})");
         count.with_processes += usize::from(!at_work.processes.is_empty());
@@ -381,7 +382,7 @@ fn kill_at_each(template: &Place) -> Count {
         }
         if is_recovered {
             copy.check_recovered(&what);
-            // And the task can be carried out then, or taken back.
+            // The task can then be carried out, or rolled back.
             if is_done {
                 copy.done(&["rollback", "task-7"]);
                 assert_eq!(copy.tree(), before, "{what}: taken back");
@@ -408,8 +409,8 @@ fn replace(id: &str, target: &str, pattern: &str) -> Value {
     action(id, "FILE_MODIFY", target, operation)
 }
 
-/// EX-9, EX-11, FO-2: a task with an SQL step is killed at any call; all of the change is there afterwards or nothing, no worker goes on,
-/// and no copy of the database stays.
+/// EX-9, EX-11, FO-2: a task with an SQL step is killed at any call. Afterwards all of the change is made or nothing,
+/// no worker continues, and no copy of the database remains.
 #[test]
 fn a_task_that_is_killed_around_its_sql_step_leaves_before_or_after() {
     let (library, sha256) = installed();
@@ -438,8 +439,8 @@ fn a_task_that_is_killed_around_its_sql_step_leaves_before_or_after() {
     kill_at_each(&template);
 }
 
-/// EX-9, FO-2: a task with a pipeline of two steps is killed at any call; all of the change is there afterwards or nothing, no step goes on, and
-/// no view of the workspace stays among the temporary files.
+/// EX-9, FO-2: a task with a pipeline of two steps is killed at any call. Afterwards all of the change is made or
+/// nothing, no step continues, and no view of the workspace remains among the temporary files.
 #[test]
 fn a_task_that_is_killed_around_its_pipeline_leaves_before_or_after() {
     let policy = r#"

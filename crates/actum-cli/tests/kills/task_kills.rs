@@ -1,5 +1,5 @@
 //! A task that is killed, or asked to end, before its system calls: the workspace is before or after, and the reports
-//! say which.
+//! agree.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ struct Place {
 }
 
 impl Place {
-    /// A repository with files, and a task of ten actions beside it.
+    /// Makes a repository with files, and a task of ten actions beside it.
     fn new(config: &str) -> Self {
         let place = Self::empty();
         let root = &place.root;
@@ -100,7 +100,7 @@ impl Place {
         copy
     }
 
-    /// The files of the project.
+    /// Returns the files of the project.
     fn tree(&self) -> Tree {
         let mut tree = tree(&self.root);
         tree.retain(|path, _| !path.starts_with("agent") && !path.starts_with(".git"));
@@ -114,15 +114,15 @@ impl Place {
         copy.tree()
     }
 
-    /// What git says.
+    /// Returns the output of git.
     fn git(&self, arguments: &[&str]) -> String {
         let said = Command::new("git").args(arguments).current_dir(&self.root).output().unwrap();
         assert!(said.status.success(), "{said:?}");
         String::from_utf8(said.stdout).unwrap()
     }
 
-    /// The commit that a report names is HEAD, and git's index knows its files; where HEAD is that of the task the report
-    /// names it.
+    /// Asserts that the commit that a report names is HEAD, and that git's index has its files. If HEAD is the commit
+    /// of the task, the report must name it.
     fn commit_is_told(&self, what: &str) {
         let head = self.git(&["log", "-1", "--format=%H %s"]);
         let report = fs::read_dir(self.root.join(REPORTS)).unwrap().next().unwrap().unwrap().path();
@@ -138,7 +138,7 @@ impl Place {
         }
     }
 
-    /// What the reports of the one task say: of its manifest, and of how it ended.
+    /// Returns the statuses of the manifest and of the report of the one task.
     fn stands(&self) -> (String, String) {
         let report = fs::read_dir(self.root.join(REPORTS)).unwrap().next().unwrap().unwrap();
         let read = |name: &str| fs::read(report.path().join(name)).unwrap();
@@ -147,7 +147,8 @@ impl Place {
         (format!("{:?}", manifest.status()), execution.status().as_str().to_owned())
     }
 
-    /// What the reports of all tasks say; each document is sound. `none` where a directory has no report.
+    /// Returns the statuses in the reports of all tasks, whose documents must be valid. `none` for a directory without
+    /// a report.
     fn told(&self, what: &str) -> Vec<String> {
         let Ok(reports) = fs::read_dir(self.root.join(REPORTS)) else { return Vec::new() };
         let mut told = Vec::new();
@@ -213,7 +214,7 @@ fn kill_at(config: &str) {
             }
             _ => {}
         }
-        // Whatever it was, the task can be carried out then, or taken back.
+        // In either case the task can then be carried out, or rolled back.
         if found == after {
             let taken_back = actum(&copy.root, &["rollback", "task-7"]);
             assert_eq!(taken_back.code, 0, "{what}: {taken_back:?}");
@@ -237,13 +238,13 @@ fn a_task_that_is_killed_leaves_before_or_after_and_the_reports_say_which() {
     kill_at("");
 }
 
-/// EX-13, EX-17, FO-2: the same where it is committed.
+/// EX-13, EX-17, FO-2: a committed task behaves in this way, too.
 #[test]
 fn a_task_that_is_committed_and_killed_leaves_before_or_after_and_the_reports_say_which() {
     kill_at("git: { commit: true }\n");
 }
 
-/// EX-4, EX-13: a task that is refused has a report that says so, or no directory.
+/// EX-4, EX-13: a refused task has a report with the refusal, or no directory.
 #[test]
 fn a_task_that_is_refused_and_killed_has_a_report_or_no_directory() {
     let template = Place::new("protected_files: [gone.txt]\n");
@@ -264,7 +265,7 @@ fn a_task_that_is_refused_and_killed_has_a_report_or_no_directory() {
             .map(|report| fs::read(report.unwrap().path().join("error_report.json")))
             .map(|bytes| ErrorReport::read(&bytes.expect(&what)).expect(&what).status)
             .collect();
-        // Whoever should know is told where there is a report, and once.
+        // The user gets one alert if there is a report.
         let queue = actum(&copy.root, &["queue", "--json"]).stdout;
         let alerts: Value = serde_json::from_str(&queue).unwrap();
         let alerts = alerts["alerts"].as_array().map_or(0, Vec::len);
@@ -275,7 +276,7 @@ fn a_task_that_is_refused_and_killed_has_a_report_or_no_directory() {
     assert_eq!(seen.keys().collect::<Vec<_>>(), ["[Rejected]", "[]"]);
 }
 
-/// EX-22: whoever asks a task to end gets `CANCELLED` and everything as before, or a task that is done.
+/// EX-22: a request to end a task results in `CANCELLED` with the earlier state, or in a task that is done.
 #[test]
 fn a_task_that_is_asked_to_end_is_cancelled_or_done() {
     let template = Place::new("");
@@ -329,13 +330,14 @@ fn a_file_that_is_changed_before_the_run_is_verified_raises_an_alert() {
     assert_eq!(fs::read(&file).unwrap(), b"edited meanwhile\n");
 }
 
-/// EX-13, EX-16: whoever comes next writes what the process that took a task back could not.
+/// EX-13, EX-16: the next process writes the reports that an interrupted rollback could not.
 #[test]
 fn a_rollback_that_is_killed_is_told_as_what_it_came_to() {
     kill_rollback_at("");
 }
 
-/// EX-13, EX-16, EX-17: the same of a task that was committed; the commit that reverts it is told where there is one.
+/// EX-13, EX-16, EX-17: a committed task behaves in this way, too; the commit that reverts it is reported, if there is
+/// one.
 #[test]
 fn a_rollback_of_a_commit_that_is_killed_is_told_as_what_it_came_to() {
     kill_rollback_at("git: { commit: true }\n");
@@ -353,7 +355,7 @@ fn kill_in_git(place: &Place, arguments: &[&str], is_later: bool) {
     assert_eq!(lock.exists(), !is_later);
 }
 
-/// EX-13, EX-17: who is killed between branch and index leaves a repository that the next one puts in order, and takes back.
+/// EX-13, EX-17: a kill between branch and index leaves a repository that the next process repairs, and rolls back.
 #[test]
 fn a_task_that_is_killed_between_branch_and_index_is_put_in_order() {
     let place = Place::new("git: { commit: true }\n");
@@ -369,7 +371,7 @@ fn a_task_that_is_killed_between_branch_and_index_is_put_in_order() {
     assert_eq!(place.tree(), before);
 }
 
-/// EX-17: what somebody stages when the index is whole stays staged.
+/// EX-17: changes that are staged while the index is complete stay staged.
 #[test]
 fn what_is_staged_after_a_kill_stays_staged() {
     let place = Place::new("git: { commit: true }\n");
@@ -380,7 +382,7 @@ fn what_is_staged_after_a_kill_stays_staged() {
     assert_eq!(place.git(&["status", "--porcelain"]), "MM a.txt\n");
 }
 
-/// EX-16, EX-17: a rollback that keeps what later commits did is told as well.
+/// EX-16, EX-17: a rollback that keeps the changes of later commits is reported, too.
 #[test]
 fn a_rollback_beside_later_commits_that_is_killed_is_told() {
     let place = Place::new("git: { commit: true }\n");

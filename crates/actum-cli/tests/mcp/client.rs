@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::program::{Ended, actum, command, workspace};
 
-/// A workspace, with everything that a client would start in it.
+/// Workspace, with the environment of a client in it.
 pub(crate) struct Place {
     _directory: tempfile::TempDir,
     pub(crate) root: PathBuf,
@@ -25,7 +25,7 @@ impl Place {
         actum(&self.root, arguments)
     }
 
-    /// The runs, newest first.
+    /// Returns the runs, newest first.
     pub(crate) fn runs(&self) -> Vec<Value> {
         let log = self.actum(&["log", "--json"]);
         let log: Value = serde_json::from_str(&log.stdout).unwrap();
@@ -37,7 +37,7 @@ impl Place {
     }
 }
 
-/// A server and its client's end.
+/// Server and its client's end.
 pub(crate) struct Client {
     pub(crate) child: Child,
     input: Option<ChildStdin>,
@@ -45,7 +45,7 @@ pub(crate) struct Client {
     id: u64,
 }
 
-/// What a call of a tool was answered.
+/// Answer to a call of a tool.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) is_error: bool,
@@ -87,7 +87,7 @@ impl Client {
         input.write_all(b"\n").unwrap();
     }
 
-    /// The next message of the server.
+    /// Returns the next message of the server.
     pub(crate) fn receive(&mut self) -> Value {
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
@@ -95,7 +95,7 @@ impl Client {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// Sends a request; gives its id.
+    /// Sends a request; returns its id.
     pub(crate) fn begin(&mut self, method: &str, parameters: &Value) -> u64 {
         self.id += 1;
         let request =
@@ -118,7 +118,7 @@ impl Client {
         self.call_as(None, tool, arguments)
     }
 
-    /// A call that the client names.
+    /// Makes a call with an id of the client.
     pub(crate) fn call_as(&mut self, id: Option<&str>, tool: &str, arguments: &Value) -> Answer {
         let answer = self.request("tools/call", &parameters(id, tool, arguments));
         let result = &answer["result"];
@@ -130,7 +130,7 @@ impl Client {
         }
     }
 
-    /// Closes the client's end; gives what else the server wrote, and how it ended.
+    /// Closes the client's end; returns the remaining output of the server, and its exit status.
     pub(crate) fn close(&mut self) -> (String, ExitStatus) {
         drop(self.input.take());
         let mut rest = String::new();
@@ -139,7 +139,7 @@ impl Client {
     }
 }
 
-/// A server that a failed test leaves would outlive it.
+/// Ends a server that a failed test leaves, since it would outlive the test.
 impl Drop for Client {
     fn drop(&mut self) {
         drop(self.child.kill());

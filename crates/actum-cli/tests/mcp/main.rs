@@ -1,4 +1,4 @@
-//! `actum mcp`: the tools as a client calls them, and whatever a client or a kill does to the server.
+//! `actum mcp`: the tools as a client calls them, and failures of the client or the server.
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,
@@ -30,7 +30,7 @@ fn succeeded(answer: &Answer) {
     assert!(!answer.is_error && answer.structured["status"] == "succeeded", "{answer:?}");
 }
 
-/// A refusal whose reason and hint are in both forms.
+/// Asserts a refusal whose reason and hint are in both forms.
 #[track_caller]
 fn refused(answer: &Answer, reason: &str) {
     assert!(answer.is_error, "{answer:?}");
@@ -42,7 +42,7 @@ fn refused(answer: &Answer, reason: &str) {
     assert!(answer.text.contains(message), "{answer:?}");
 }
 
-/// The ledger is sound, and the decision about the newest run is made again as it was.
+/// Asserts that the ledger is valid, and that the decision about the newest run can be repeated.
 #[track_caller]
 fn sound(place: &Place) {
     for arguments in [&["ledger", "verify"][..], &["replay"]] {
@@ -89,7 +89,7 @@ fn both_lifecycles_list_the_same_tools() {
     assert_eq!((&*rest, status.code()), ("", Some(0)));
 }
 
-/// Issue 27: a change is a run of the client, with its receipt, and `undo` takes it back byte for byte.
+/// Issue 27: a change is a run of the client, with its receipt, and `undo` reverts it byte for byte.
 #[test]
 fn a_change_is_a_run_that_is_undone() {
     let place = Place::new();
@@ -125,7 +125,7 @@ fn a_change_is_a_run_that_is_undone() {
     sound(&place);
 }
 
-/// Issue 27: a dry run changes nothing and says what would change.
+/// Issue 27: a dry run changes nothing and reports the change.
 #[test]
 fn a_dry_run_changes_nothing() {
     let place = Place::new();
@@ -139,7 +139,8 @@ fn a_dry_run_changes_nothing() {
     assert!(place.runs().is_empty());
 }
 
-/// Issue 27: a refusal has its reason and its hint in both forms, and a plan that waits is named with the command for the user.
+/// Issue 27: a refusal has its reason and its hint in both forms, and a pending plan is reported with the command for
+/// the user.
 #[test]
 fn what_the_gates_refuse_or_queue_says_what_to_do() {
     let place = Place::new();
@@ -163,13 +164,14 @@ fn what_the_gates_refuse_or_queue_says_what_to_do() {
     assert_eq!(approve["error"]["code"], -32602, "{approve}");
 }
 
-/// Issue 27: an edit of a file that changed since the client read it is a conflict with the current lines, in every format; made
-/// anew for those lines it is made.
+/// Issue 27: an edit of a file that changed since the client read it is a conflict with the current lines, in every
+/// format. Repeated for those lines, it is made.
 #[test]
 fn a_stale_edit_is_a_conflict_with_the_current_lines() {
     let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-1\n+one\n";
     let whole = json!({"change": {"path": "a.txt", "content": "one\n"}, "overwrite": true});
-    // The first fits what is there now, and would overwrite nothing that the client has not seen but for its digest.
+    // The first matches the current content. Without its digest it would overwrite nothing that the client has not
+    // seen.
     for (stale, reason) in [
         (edit("1", "one"), "HASH_MISMATCH"),
         (whole, "HASH_MISMATCH"),
@@ -187,12 +189,13 @@ fn a_stale_edit_is_a_conflict_with_the_current_lines() {
         assert_eq!(text(&place.root, "a.txt"), "0\n1\n");
         assert!(place.runs().is_empty());
         succeeded(&client.call("apply", &edit("0\n1", "zero\none")));
-        // What the client itself changed is not stale.
+        // A file is not stale after a change by the client itself.
         succeeded(&client.call("apply", &edit("zero", "0")));
     }
 }
 
-/// Issue 27: `read` gives lines and the digest of the whole file, and nothing outside of the workspace or of credentials.
+/// Issue 27: `read` returns lines and the digest of the whole file, and nothing outside of the workspace or of
+/// credentials.
 #[test]
 fn a_file_is_read_within_the_workspace_alone() {
     let place = Place::new();
@@ -245,8 +248,8 @@ fn a_command_is_kept_as_a_run_or_not_at_all() {
     sound(&place);
 }
 
-/// Issue 27: a call that is repeated under its id has no second effect, nor one under the same id with other arguments; once its
-/// run is undone, it is made anew.
+/// Issue 27: a call that is repeated under its id has no second effect, nor does one under that id with other
+/// arguments. Once its run is undone, it is made again.
 #[test]
 fn a_repeated_call_has_one_effect() {
     let place = Place::new();
@@ -318,7 +321,7 @@ fn garbage_is_answered_and_the_session_goes_on() {
             assert_eq!(answer["error"]["code"], code, "{frame}: {answer}");
             assert_eq!(answer["id"], id, "{frame}: {answer}");
         }
-        // Neither is answered, whether there is a session or not.
+        // Neither is answered, with or without a session.
         client.send("");
         client.send(
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}"#,
@@ -334,7 +337,8 @@ fn garbage_is_answered_and_the_session_goes_on() {
     assert_eq!((&*rest, status.code()), ("", Some(0)));
 }
 
-/// Issue 27: a server whose client sends nothing, or half a frame, ends with it; a request that was begun is answered before.
+/// Issue 27: a server whose client sends nothing, or half a frame, ends with it; a request that was begun is answered
+/// before.
 #[test]
 fn the_server_ends_with_its_client() {
     let place = Place::new();
@@ -352,7 +356,8 @@ fn the_server_ends_with_its_client() {
     assert_eq!(client.child.wait().unwrap().code(), Some(0));
 }
 
-/// Issue 27: a command that takes long reports progress; cancelled, it ends and leaves nothing, and the session goes on.
+/// Issue 27: a long command reports progress; when it is cancelled, it ends and leaves nothing, and the session
+/// continues.
 #[test]
 fn a_command_reports_progress_and_can_be_cancelled() {
     let place = Place::new();
@@ -391,7 +396,7 @@ fn a_command_ends_with_its_client() {
     assert!(place.runs().is_empty());
 }
 
-/// Whether a process has an argument with these words.
+/// Returns true if a process has an argument with these words.
 fn is_running(words: &str) -> bool {
     let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
@@ -402,8 +407,8 @@ fn is_running(words: &str) -> bool {
     lines.into_iter().any(has_words)
 }
 
-/// Issue 27: a server that is killed anywhere in an `apply` leaves the files as before or as after, and the same call to the next
-/// server has one effect.
+/// Issue 27: a server that is killed anywhere in an `apply` leaves the files as before or as after, and repeating the
+/// call to the next server has one effect.
 #[test]
 fn a_kill_in_an_apply_and_the_repeated_call_have_one_effect() {
     let files = 200;

@@ -1,8 +1,8 @@
-//! Claims of SECURITY.md and docs/approvals.md about who decides, and where that is shown (issue 22).
+//! Claims of SECURITY.md and docs/approvals.md about who decides, and the commands that show it (issue 22).
 
 use super::*;
 
-/// AA-5, AEC-8: requests that wait are shown by verbs that read, verbs that fail, and with `--json`.
+/// AA-5, AEC-8: pending requests are shown by verbs that read, verbs that fail, and with `--json`.
 #[test]
 fn every_verb_shows_the_requests_that_wait() {
     let (directory, root) = workspace();
@@ -63,7 +63,7 @@ fn every_verb_shows_the_requests_that_wait() {
     }
 }
 
-/// AA-5: trust is of the whole installation, and so is its alert.
+/// AA-5: trust applies to the whole installation, and so does its alert.
 #[test]
 fn the_alert_about_a_trust_goes_to_the_ledger_of_every_tenant() {
     let (directory, root) = workspace();
@@ -105,7 +105,7 @@ fn a_wrong_passphrase_that_no_terminal_gave_raises_one_alert() {
         assert_eq!(actum(&root, &seen).code, 0);
         assert!(alerts(&root).is_empty());
     }
-    // Where no alert could be raised, no passphrase is tried.
+    // If no alert could be raised, no passphrase is tried.
     for passphrase in [wrong, &key] {
         let elsewhere = directory.path().join("other-config");
         let arguments = ["trust", "--json", "--passphrase-file", passphrase];
@@ -114,7 +114,7 @@ fn a_wrong_passphrase_that_no_terminal_gave_raises_one_alert() {
     }
 }
 
-/// AEC-10, D-5: each key that lets programs do more is set aside in a configuration that only the environment names.
+/// AEC-10, D-5: each key that lets programs do more is ignored in a configuration that only the environment names.
 #[test]
 fn no_key_of_a_configuration_of_the_environment_lets_programs_do_more() {
     let (directory, root) = workspace();
@@ -190,7 +190,7 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|found| std::os::unix::fs::MetadataExt::uid(&found) == 0)
 }
 
-/// AEC-8, D-5: a directory counts as what its path without links is.
+/// AEC-8, D-5: a directory is judged by its path without links.
 #[test]
 fn no_workspace_is_made_above_the_home_or_by_a_link_to_a_hidden_directory() {
     let (directory, root) = workspace();
@@ -228,7 +228,7 @@ fn no_workspace_is_made_above_the_home_or_by_a_link_to_a_hidden_directory() {
     assert!(refused.stderr.contains("only the operator's policy can"), "{refused:?}");
 }
 
-/// AEC-8, AA-5: what an access policy says of a directory holds from a root inside that directory.
+/// AEC-8, AA-5: the rules of an access policy about a directory hold from a root inside that directory.
 #[test]
 fn an_access_policy_holds_from_a_root_inside_the_workspace() {
     let (directory, root) = workspace();
@@ -274,7 +274,7 @@ fn a_check_that_would_not_see_a_part_of_the_workspace_does_not_run() {
     assert!(!root.join("new").exists());
 }
 
-/// D-4: an approver sees what decides which program a check runs.
+/// D-4: an approver sees the facts that select the program of a check.
 #[test]
 fn the_queue_shows_where_checks_start_their_environment_and_limits() {
     let (_directory, root) = workspace();

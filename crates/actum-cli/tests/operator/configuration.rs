@@ -1,4 +1,4 @@
-//! The operator's configuration: the environment adds rules to the operator's, and takes none away.
+//! Operator's configuration: the environment adds rules to the operator's, and removes none.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::{APPLY, reason, value};
 const DENY_A: &str = "version = 1\n[scope]\ndeny = [\"a.txt\"]\n";
 const DENY_B: &str = "version = 1\n[scope]\ndeny = [\"b.txt\"]\n";
 
-/// A person whose home directory the system knows, beside the workspace.
+/// User whose home directory the system knows, beside the workspace.
 struct Person {
     home: PathBuf,
 }
@@ -29,7 +29,7 @@ impl Person {
         write(&self.home.join(".config"), name, text);
     }
 
-    /// The program with these variables alone.
+    /// Runs the program with these variables alone.
     fn run(&self, root: &Path, variables: &[(&str, &Path)], arguments: &[&str]) -> Ended {
         let mut plain = command(root, arguments);
         plain.env_clear();
@@ -39,7 +39,7 @@ impl Person {
     }
 }
 
-/// A project that no ledger knows, and a change of its file `a.txt` beside it.
+/// Makes a project that no ledger knows, and a change of its file `a.txt` beside it.
 fn project(place: &Path, name: &str) -> PathBuf {
     let root = place.join(name);
     fs::create_dir_all(&root).unwrap();
@@ -80,7 +80,7 @@ fn a_policy_where_the_system_knows_it_counts_wherever_the_environment_leads() {
             assert_eq!(text(&root, "a.txt"), "1\n", "{name} {variables:?}");
         }
         let root = project(&place, "project");
-        // Of two policies one would be left out.
+        // One of two policies would be ignored.
         write(&elsewhere, "actum.toml", DENY_B);
         let two = &[("ACTUM_HOME", &*home), ("XDG_CONFIG_HOME", &*elsewhere)];
         let apply = person.run(&root, two, &[&["--json"], &APPLY[..]].concat());
@@ -93,7 +93,7 @@ fn a_policy_where_the_system_knows_it_counts_wherever_the_environment_leads() {
     }
 }
 
-/// AEC-10: who uses an installation first does not lock the operator out of it.
+/// AEC-10: the first user of an installation does not lock the operator out of it.
 #[test]
 fn a_place_that_an_installation_remembers_does_not_lock_the_operators_policy_out() {
     let directory = tempfile::tempdir().unwrap();
@@ -148,7 +148,7 @@ fn a_policy_to_which_only_the_environment_leads_loosens_nothing() {
     let tightening = format!("{DENY_A}[protected]\nexcept = [\".env.example\"]\n");
     write(&elsewhere, "actum.toml", &tightening);
     assert_eq!(person.run(&root, &agents, &APPLY).code, 1);
-    // The same where the system knows the place.
+    // Repeated with a configuration that the system knows.
     let known = [("ACTUM_HOME", &*home)];
     person.write("actum.toml", &tightening);
     assert!(!protected(&known));

@@ -1,4 +1,5 @@
-//! Who the operator is: a program that chooses the environment, or runs as the same user, does not become one.
+//! Identity of the operator: a program that chooses the environment, or runs as this user, does not become the
+//! operator.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -32,19 +33,19 @@ fn reason(ended: &Ended) -> Value {
     value(ended)["reason"].clone()
 }
 
-/// The program with another home of ledger and keys.
+/// Runs the program with another home of ledger and keys.
 fn with_home(root: &Path, home: &Path, arguments: &[&str]) -> Ended {
     command(root, arguments).env("ACTUM_HOME", home).output().unwrap().into()
 }
 
-/// Names of the alerts that wait.
+/// Returns the names of the pending alerts.
 fn alerts(root: &Path) -> Vec<String> {
     let queue = value(&actum(root, &["queue", "--json"]));
     let alerts = queue["alerts"].as_array().unwrap();
     alerts.iter().map(|alert| alert["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// AEC-8, AA-5: another ledger brings other policies and keys along.
+/// AEC-8, AA-5: another ledger has other policies and keys.
 #[test]
 fn a_workspace_is_rejected_by_every_ledger_but_its_own() {
     let (directory, root) = workspace();
@@ -112,7 +113,7 @@ fn the_approval_key_that_a_workspace_knows_moves_it_at_once() {
     assert_eq!(alerts(&root), ["BOUND_ELSEWHERE"]);
 }
 
-/// AEC-8: what another installation did is not passed over in silence.
+/// AEC-8: changes of another installation are not ignored silently.
 #[test]
 fn runs_of_another_installation_are_an_alert_and_status_says_so() {
     let (directory, root) = workspace();
@@ -165,7 +166,7 @@ fn the_operators_policy_is_where_it_was_at_first() {
     assert_eq!(moved.code, 0, "{moved:?}");
 }
 
-/// AEC-10: the machine's policy always tightens. In a mount namespace, since no variable leads to another one.
+/// AEC-10: the machine's policy always tightens. In a mount namespace, since no variable selects another one.
 #[test]
 fn the_policy_of_the_machine_cannot_be_left_out() {
     let (directory, root) = workspace();
@@ -218,7 +219,7 @@ fn an_approval_key_that_an_agent_makes_waits_and_can_be_denied() {
     assert_eq!(alerts(&root), ["KEY_WAITS"], "those of one kind are one line");
 }
 
-/// AA-5: keys are of the whole installation, and so is the alert, whatever tenant the caller names.
+/// AA-5: keys belong to the whole installation, and so does the alert, whatever tenant the caller names.
 #[test]
 fn the_alert_about_a_key_goes_to_the_ledger_of_every_tenant() {
     let (directory, root) = workspace();
@@ -234,7 +235,7 @@ fn the_alert_about_a_key_goes_to_the_ledger_of_every_tenant() {
     assert_eq!(alerts(&root), ["KEY_WAITS"]);
     let other = value(&actum(&elsewhere, &["--tenant", "other", "queue", "--json"]));
     assert_eq!(other["alerts"][0]["name"], "KEY_WAITS", "{other}");
-    // Marking it as seen takes the passphrase of the key that counts.
+    // Marking it as seen needs the passphrase of the valid key.
     let refused = actum(&root, &["queue", "--seen", "all"]);
     assert_ne!(refused.code, 0, "{refused:?}");
     assert_eq!(alerts(&root), ["KEY_WAITS"]);
@@ -243,7 +244,7 @@ fn the_alert_about_a_key_goes_to_the_ledger_of_every_tenant() {
     assert!(alerts(&root).is_empty());
 }
 
-/// AA-5, FE-14: without the old passphrase nobody takes the approval key over.
+/// AA-5, FE-14: without the old passphrase the approval key cannot be replaced at once.
 #[test]
 fn an_approval_key_that_replaces_one_without_its_passphrase_waits() {
     let (directory, root) = workspace();
@@ -295,7 +296,8 @@ fn trust_takes_the_passphrase_or_waits_for_a_day() {
     assert_eq!(actum(&root, &["apply", "../mcp.json"]).code, 0);
 }
 
-/// AEC-10, D-5: what lets programs do more counts only where the system knows the configuration, which no variable names.
+/// AEC-10, D-5: a rule that lets programs do more is valid only in the configuration that the system knows, which no
+/// variable names.
 #[test]
 fn an_environment_lets_no_program_do_more() {
     let (directory, root) = workspace();
@@ -331,7 +333,7 @@ fn an_environment_lets_no_program_do_more() {
     assert!(check.stdout.contains("`approvals.notify`, `sandbox` in"), "{check:?}");
 }
 
-/// AEC-10: a link that changes between two looks at it does not lead past the operator's policy.
+/// AEC-10: a link that changes between two accesses does not lead past the operator's policy.
 #[test]
 fn a_link_that_changes_meanwhile_leaves_no_policy_out() {
     let (directory, root) = workspace();
@@ -382,7 +384,7 @@ fn no_cache_is_made_among_states_and_protected_files() {
     }
 }
 
-/// Files to apply, as one document beside the workspace.
+/// Writes files to apply, as one document beside the workspace.
 fn files(root: &Path, name: &str, files: &[(&str, &str)]) -> String {
     let files: Vec<Value> =
         files.iter().map(|(path, content)| json!({ "path": path, "content": content })).collect();
@@ -391,7 +393,7 @@ fn files(root: &Path, name: &str, files: &[(&str, &str)]) -> String {
     place.to_str().unwrap().to_owned()
 }
 
-/// The program with a home, a configuration and a home directory of its own.
+/// Runs the program with a home, a configuration and a home directory of its own.
 fn foreign(root: &Path, home: &Path, arguments: &[&str]) -> Ended {
     let mut command = command(root, &[&["--json"], arguments].concat());
     command.env("ACTUM_HOME", home).env("XDG_CONFIG_HOME", home.with_extension("config"));
@@ -402,7 +404,7 @@ fn assert_bound_elsewhere(ended: &Ended) {
     assert_eq!((ended.code, reason(ended)), (1, json!("BOUND_ELSEWHERE")), "{ended:?}");
 }
 
-/// AEC-8, FO-9: what another operator keeps is not removed, resolved or set aside.
+/// AEC-8, FO-9: the state that another operator keeps is not removed, resolved or set aside.
 #[test]
 fn no_verb_changes_the_state_of_a_workspace_of_another_ledger() {
     let (directory, root) = workspace();
@@ -426,7 +428,7 @@ fn no_verb_changes_the_state_of_a_workspace_of_another_ledger() {
     ] {
         assert_bound_elsewhere(&foreign(&root, &other, verb));
     }
-    // Without any ledger, as with an environment that names an empty place.
+    // Without any ledger, as with an environment that names an empty directory.
     let nothing = directory.path().join("no-home");
     assert_bound_elsewhere(&foreign(&root, &nothing, &["resolve", "a.txt"]));
     assert!(!nothing.exists());

@@ -1,8 +1,8 @@
-//! Where a workspace may be, and into which places no change leads.
+//! Locations that are allowed for a workspace, and directories that no change may enter.
 
 use super::*;
 
-/// AEC-8, AA-5: the choice of a root makes nobody the operator.
+/// AEC-8, AA-5: the choice of a root does not make its user the operator.
 #[test]
 fn a_workspace_inside_a_recorded_one_belongs_to_its_ledger() {
     let (directory, root) = workspace();
@@ -51,7 +51,7 @@ fn a_workspace_around_a_recorded_one_does_not_change_its_files() {
     assert_eq!(text(&root, "sub/b.txt"), "two\n");
     let beside = files(&root, "beside.json", &[("beside/b.txt", "fine\n")]);
     assert_eq!(foreign(around, &other, &["apply", &beside]).code, 0);
-    // The one inside was there first, and stays with its ledger.
+    // The one inside existed first, and stays with its ledger.
     assert_eq!(actum(&root, &["undo"]).code, 0);
 }
 
@@ -62,14 +62,14 @@ fn a_workspace_belongs_to_the_ledger_that_made_it() {
     let other = directory.path().join("other-home");
     assert_bound_elsewhere(&foreign(&root, &other, &["apply", "../change.diff"]));
     assert_eq!(text(&root, "a.txt"), "1\n");
-    // Nothing is recorded but the beginning of the log, so a first approval key counts at once.
+    // Nothing is recorded but the beginning of the log, so a first approval key is valid at once.
     assert_eq!(value(&actum(&root, &["doctor", "--json"]))["findings"][0]["verdict"], "ok");
     approval_key(&root);
     assert_eq!(actum(&root, &APPLY).code, 0);
     assert_eq!(actum(&root, &["status"]).code, 0);
 }
 
-/// AEC-8: `init` makes nothing where it cannot bind.
+/// AEC-8: `init` makes nothing if it cannot bind.
 #[test]
 fn init_without_a_ledger_makes_no_workspace() {
     let directory = tempfile::tempdir().unwrap();
@@ -87,7 +87,7 @@ fn init_without_a_ledger_makes_no_workspace() {
     assert!(!root.join(".actum").exists(), "{made:?}");
 }
 
-/// AEC-8, D-5: who may run actum does not write what the next login or the next command by name runs.
+/// AEC-8, D-5: a user who may run actum does not write files that the next login or the next command by name runs.
 #[test]
 fn no_workspace_is_made_where_programs_act_on_files_unless_the_operator_lists_it() {
     let (directory, root) = workspace();
@@ -126,7 +126,7 @@ fn no_workspace_is_made_where_programs_act_on_files_unless_the_operator_lists_it
             let below = place.strip_prefix(&person).unwrap().to_str().unwrap();
             let is_plain = !below.is_empty() && !below.starts_with('.');
             let expected = match (arguments[0], is_plain) {
-                // Where no command starts is said first.
+                // The rule about directories in which no command starts comes first.
                 ("exec", false) => (125, json!("SANDBOX_NOT_ALLOWED")),
                 ("exec", true) => (111, json!("ROOT_NOT_ALLOWED")),
                 _ => (1, json!("ROOT_NOT_ALLOWED")),
@@ -166,8 +166,8 @@ fn no_workspace_is_made_where_programs_act_on_files_unless_the_operator_lists_it
     assert_eq!(value(&check)["roots"], json!([listed]), "{check:?}");
 }
 
-/// AA-5, D-5: ledgers and keys are no workspace, whichever installation they belong to, and neither is a place of
-/// credentials; what is in them is neither changed nor shown.
+/// AA-5, D-5: ledgers and keys of any installation are no workspace, and neither is a directory of credentials; their
+/// content is neither changed nor shown.
 #[test]
 fn ledgers_keys_and_credentials_are_no_workspace() {
     let (directory, root) = workspace();
@@ -207,7 +207,7 @@ fn ledgers_keys_and_credentials_are_no_workspace() {
     assert!(!person.join(".ssh/.actum").exists());
 }
 
-/// A change of one file, as text for `apply`.
+/// Writes a change of one file, as text for `apply`.
 fn change_of(directory: &Path, name: &str, path: &str, content: &str) -> String {
     let file = directory.join(name);
     let change = json!({ "files": [{ "path": path, "content": content }] });
@@ -215,7 +215,7 @@ fn change_of(directory: &Path, name: &str, path: &str, content: &str) -> String 
     file.to_str().unwrap().to_owned()
 }
 
-/// AA-5, D-5: a root around ledgers and keys, or around credentials, is no way to them, whichever home is in use.
+/// AA-5, D-5: a root around ledgers and keys, or around credentials, gives no access to them, whichever home is in use.
 #[test]
 fn no_change_leads_into_ledgers_keys_or_credentials_below_the_root() {
     let (directory, root) = workspace();
@@ -285,7 +285,7 @@ fn no_change_leads_into_ledgers_keys_or_credentials_below_the_root() {
     assert_eq!(run(&["apply", &input]).code, 0);
 }
 
-/// D-5, FO-9: what a change or another user puts in or above a workspace does not lock it.
+/// D-5, FO-9: files that a change or another user creates in or above a workspace do not lock it.
 #[test]
 fn a_directory_that_looks_like_a_home_locks_no_recorded_workspace() {
     let (directory, root) = workspace();
@@ -297,13 +297,13 @@ fn a_directory_that_looks_like_a_home_locks_no_recorded_workspace() {
         let input = change_of(directory.path(), name, path, "{}\n");
         assert_eq!(actum(&root, &["apply", &input]).code, 0, "{path}");
     }
-    // A keyring at that place is denied.
+    // A keyring at that path is denied.
     for path in ["keys/keyring.json", "sub/keys/keyring.json"] {
         let input = change_of(directory.path(), "4.json", path, keyring);
         let denied = actum(&root, &["--json", "apply", "--overwrite", &input]);
         assert_eq!((denied.code, reason(&denied)), (1, json!("CHANGE_DENIED")), "{denied:?}");
     }
-    // Another program of the user makes one in the workspace and above it.
+    // Another program of the user creates one in the workspace and above it.
     [&root, directory.path()].into_iter().for_each(mark);
     let input = change_of(directory.path(), "5.json", "sub/new", "text\n");
     for arguments in [&["apply", &input][..], &["undo"], &["recover"], &["gc"]] {
@@ -354,7 +354,7 @@ fn runs_of_another_installation_in_the_history_are_an_alert() {
     assert_eq!(with_home(&root, &other, &["gc"]).code, 0);
     fs::remove_dir_all(&recorded).unwrap();
     fs::rename(&hidden, &recorded).unwrap();
-    // Those that are looked at may all be unknown.
+    // All of the examined ones may be unknown.
     assert_eq!(actum(&root, &["status", "--runs", "1"]).code, 4);
     let input = change_of(directory.path(), "own.json", "own", "text\n");
     assert_eq!(actum(&root, &["apply", &input]).code, 0);
@@ -396,7 +396,7 @@ fn a_home_of_keys_is_made_only_in_a_directory_of_its_own() {
     refused(&person.path().join(".ssh"), "a place of credentials");
     refused(&person.path().join("x/.github/workflows"), "protected");
     refused(Path::new("/etc/new"), "a directory of the system");
-    // In those of the operator each name means something.
+    // Each name has a meaning in those of the operator.
     let (home, configuration) = (home_of(&root), operator_of(&root).join("actum"));
     for own in [
         home.join("tenants/default/ledger.db-journal"),
@@ -415,7 +415,7 @@ fn a_home_of_keys_is_made_only_in_a_directory_of_its_own() {
         assert!(message.contains(why), "{own:?}: {message}");
         assert!(!own.join("keys").exists() && !own.join("lock").exists(), "{own:?}");
     }
-    // An empty directory is as good as none, and a home stays one whatever is made around it.
+    // An empty directory counts as missing, and a home stays one whatever is created around it.
     let home = directory.path().join("homes/one");
     fs::create_dir_all(&home).unwrap();
     fs::set_permissions(&home, PermissionsExt::from_mode(0o700)).unwrap();
@@ -456,7 +456,7 @@ fn a_file_named_lock_makes_no_directory_a_home_of_keys() {
     let lock = disk.join("lock");
     assert_eq!(actum(&root, &["key", "export", "-o", lock.to_str().unwrap()]).code, 0);
     assert_eq!(reason(&init(&disk)), json!("LEDGER_HOME_UNUSABLE"));
-    // One that was begun holds nothing else, and its lock has one form.
+    // An incomplete home holds nothing else, and its lock has one form.
     write(&lock, "\n", 0o600);
     assert_eq!(reason(&init(&disk)), json!("LEDGER_HOME_UNUSABLE"));
     for (name, content, mode) in [("long", "text", 0o600), ("open", "", 0o644)] {
@@ -481,7 +481,8 @@ fn mark(place: &Path) {
     fs::set_permissions(place.join("keys"), PermissionsExt::from_mode(0o700)).unwrap();
 }
 
-/// AA-10, issue 22: commands run in and below a directory that only looks like a home of keys, and see none of its keys.
+/// AA-10, issue 22: commands run in and below a directory that only looks like a home of keys, and see none of its
+/// keys.
 #[test]
 fn a_directory_that_looks_like_a_home_keeps_no_command_from_running() {
     let (directory, root) = workspace();
@@ -501,7 +502,7 @@ fn a_directory_that_looks_like_a_home_keeps_no_command_from_running() {
         let ran = actum(&root, &[options, &["sh", "-c", script]].concat());
         assert_eq!(ran.code, 0, "{options:?}: {ran:?}");
     }
-    // A workspace inside is none in the keys, and none in a home around the recorded one.
+    // A workspace inside is not one in the keys, and not one in a home around the recorded one.
     let nested = command(&root.join("src/nest"), &["init"]).output().unwrap();
     assert_eq!(Ended::from(nested).code, 1);
     fs::remove_dir_all(directory.path().join("keys")).unwrap();
@@ -513,7 +514,7 @@ fn a_directory_that_looks_like_a_home_keeps_no_command_from_running() {
     }
 }
 
-/// AA-10, issue 22: what a command makes in a cache passes no gate, and closes the workspace to no later command.
+/// AA-10, issue 22: files that a command creates in a cache pass no gate, and close the workspace to no later command.
 #[test]
 fn marks_of_a_home_in_a_cache_keep_no_command_from_running() {
     let (_directory, root) = workspace();

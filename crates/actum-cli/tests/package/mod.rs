@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A package in a directory, which says and does as little as it can where nothing else was said.
+/// Package in a directory, which declares and does as little as possible by default.
 pub(crate) struct Written {
     _place: Option<TempDir>,
     pub(crate) directory: PathBuf,
 }
 
-/// What each step can use.
+/// Modules that each step can use.
 const IMPORTS: &str = "import fs from 'node:fs'; import net from 'node:net'; \
                        import child from 'node:child_process';";
 
@@ -29,7 +29,7 @@ impl Written {
             .rollback("return null;")
     }
 
-    /// One that is there.
+    /// Opens an existing one.
     pub(crate) fn at(directory: PathBuf) -> Self {
         Self { _place: None, directory }
     }

@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 
 use crate::program::{actum, workspace};
 
-/// Expands to a command where it is not quoted.
+/// Expands to a command if it is not quoted.
 const HOSTILE: &str = "x$(touch${IFS}PWNED)y";
-/// Command lines up to the word to complete, and whether file names are offered for it.
+/// Command lines up to the word to complete, and true if file names are offered for it.
 const LINES: [(&str, bool); 7] = [
     ("actum apply ", true),
     ("actum approve p --passphrase-file ", true),

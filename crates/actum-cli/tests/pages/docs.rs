@@ -1,14 +1,12 @@
-//! The examples in the documentation, played: what a page shows is what the program says.
+//! Examples in the documentation, played: a page must show the real output of the program.
 //!
-//! A page is played from top to bottom in a directory of its own, which the page calls
-//! `/home/you/greeter`. A fenced block whose info string ends with `file=NAME` writes that file, seen
-//! from there. In a block `console` each line that starts with `$ ` is a shell command, and what
-//! stands below it is all that it writes. All other blocks, `console pending` among them, are only
-//! shown.
+//! A page is played from top to bottom in a directory of its own, which the page calls `/home/you/greeter`. A fenced
+//! block whose info string ends with `file=NAME` writes that file, relative to the directory. In a block `console` each
+//! line that starts with `$ ` is a shell command, and the lines below it are its complete output. All other blocks,
+//! `console pending` among them, are only shown.
 //!
-//! Run ids become those of [`IDS`] in the order of the log, which commands use, too; times, users and
-//! the directory become fixed ones, and JSON gets line breaks. `UPDATE_DOCS=1` writes the outputs
-//! anew.
+//! Run ids become those of [`IDS`] in the order of the log, which commands use, too; times, users and the directory
+//! become fixed ones, and JSON gets line breaks. `UPDATE_DOCS=1` writes the outputs again.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -24,8 +22,8 @@ use crate::program::{actum, at_known_place, home_of, without_chance};
 
 pub(crate) const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 
-/// The ids of runs in the pages, in the order of the log. No two begin with the same 4 characters,
-/// which commands may give alone.
+/// Ids of runs in the pages, in the order of the log. No two begin with the same 4 characters, since commands may give
+/// only these.
 const IDS: [&str; 12] = [
     "f3k7t2mzq9ra",
     "0m8qwd41cyxn",
@@ -48,10 +46,10 @@ const LEASES: [&str; 3] = [
     "4be7a90c15d8f326702ce91ab4d58f63e1097bc25da8f4603917cbe5820dfa16",
     "d06a3f81e92b47c5580e1dc7f4a93b260c8e5d71b9f2460ea7135dc84be09f72",
 ];
-/// Characters of an id in a list of leases.
+/// Length of an id in a list of leases, in characters.
 const SHORT: usize = 12;
 
-/// JSON is broken into lines of at most this many characters, where it can be.
+/// Limit of a line of JSON, in characters, if it can be broken.
 const JSON_WIDTH_MAX: usize = 96;
 
 #[test]
@@ -140,7 +138,7 @@ fn the_pages_on_formats_show_what_the_program_says() {
     }
 }
 
-/// Names of documents in a text: what looks like `actum.NAME/1`.
+/// Returns names of documents in a text, of the form `actum.NAME/1`.
 pub(crate) fn documents_in(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || "./-".contains(c)));
     let is_document = |word: &&str| {
@@ -202,7 +200,7 @@ fn play(name: &str) {
     assert!(played == page, "{name} does not show what the program says, which is\n{played}");
 }
 
-/// What a line of a page belongs to.
+/// Block that a line of a page belongs to.
 enum Block {
     Text,
     File(PathBuf, String),
@@ -210,14 +208,14 @@ enum Block {
     Other,
 }
 
-/// The directory that a page is played in.
+/// Directory that a page is played in.
 struct Stage {
     directory: tempfile::TempDir,
-    /// The exit code of the last command.
+    /// Exit code of the last command.
     code: i32,
-    /// The ids of all runs that were seen to have ended, oldest first.
+    /// Ids of all runs that ended, oldest first.
     runs: Vec<String>,
-    /// The ids of all blocks of leases that were shown, in that order.
+    /// Ids of all blocks of leases that were shown, in that order.
     leases: Vec<String>,
 }
 
@@ -232,7 +230,7 @@ impl Stage {
         self.directory.path().join("greeter")
     }
 
-    /// The page with what the commands in it write.
+    /// Returns the page with the output of its commands.
     fn played(mut self, page: &str) -> String {
         let mut out = String::new();
         let mut block = Block::Text;
@@ -251,7 +249,7 @@ impl Stage {
                 Block::Console | Block::Other if is_fence => Block::Text,
                 Block::File(path, text) => Block::File(path, text + line + "\n"),
                 Block::Console => {
-                    // What stands below a command is written anew.
+                    // The output of a command is written again.
                     if let Some(typed) = line.strip_prefix("$ ") {
                         out.push_str(&format!("{line}\n{}", self.run(typed)));
                     }
@@ -276,7 +274,7 @@ impl Stage {
         }
     }
 
-    /// All that a command writes, as the page shows it.
+    /// Returns the complete output of a command, as the page shows it.
     fn run(&mut self, typed: &str) -> String {
         let mut command = typed.to_owned();
         for (shown, run) in IDS.iter().zip(&self.runs) {
@@ -305,7 +303,7 @@ impl Stage {
         self.shown(&String::from_utf8(ended.stdout).unwrap())
     }
 
-    /// Adds the runs that the last command made. Later commands may have them forgotten.
+    /// Adds the runs of the last command. Later commands may forget them.
     fn learn_runs(&mut self) {
         let log = actum(&self.root(), &["log", "--json", "-n", "1000"]);
         let log: serde_json::Value = serde_json::from_str(&log.stdout).unwrap();
@@ -315,7 +313,7 @@ impl Stage {
                 self.runs.push(run.to_owned());
             }
         }
-        // A plan that waits has an id of its own.
+        // A pending plan has an id of its own.
         let queue = actum(&self.root(), &["queue", "--json"]);
         let queue: serde_json::Value = serde_json::from_str(&queue.stdout).unwrap();
         for plan in queue["plans"].as_array().into_iter().flatten() {
@@ -365,7 +363,7 @@ impl Stage {
     }
 }
 
-/// Replaces each RFC 3339 time in UTC by one that is always the same.
+/// Replaces each RFC 3339 time in UTC by a fixed one.
 fn without_times(text: &str) -> String {
     const FIXED: &str = "2026-11-20T20:38:23";
     let fits = |candidate: &[u8]| {
@@ -385,7 +383,7 @@ fn without_times(text: &str) -> String {
     out + rest
 }
 
-/// Replaces the time that the directory of a task's reports, or of a plan in the archive, begins with.
+/// Replaces the time at the beginning of the name of a task's reports, or of a plan in the archive.
 fn without_stamps(text: &str) -> String {
     const FIXED: &str = "20261120_203823_";
     let mut out = text.to_owned();
@@ -420,7 +418,7 @@ fn without_users(json: &str) -> String {
     json
 }
 
-/// A JSON value in lines that are not too long.
+/// Returns a JSON value in lines that are not too long.
 fn spread(value: &str, indent: usize) -> String {
     let (open, inner) = match value.as_bytes() {
         [b'{' | b'[', .., b'}' | b']'] => (&value[..1], &value[1..value.len() - 1]),
@@ -442,7 +440,7 @@ fn spread(value: &str, indent: usize) -> String {
     format!("{open}\n{}\n{outside}{close}", lines.join(",\n"))
 }
 
-/// A member of an object, or an element of an array.
+/// Returns a member of an object, or an element of an array.
 fn member(part: &str, indent: usize, short: bool) -> String {
     let within = |value: &str| match short {
         true => spread(value, 0),
@@ -454,7 +452,7 @@ fn member(part: &str, indent: usize, short: bool) -> String {
     }
 }
 
-/// The parts of a JSON text between separators that stand neither in strings nor deeper.
+/// Returns the parts of a JSON text between separators that are neither in strings nor nested.
 fn parts(text: &str, separator: u8) -> Vec<&str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0usize);
     let (mut in_string, mut escaped) = (false, false);

@@ -1,4 +1,4 @@
-//! The page on JSON documents, held to the types and schemas of `actum-api`.
+//! Page on JSON documents, compared with the types and schemas of `actum-api`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::docs::{DOCS, documents_in};
 use crate::program::documents::check_document;
 
-/// JSON documents that the page shows: in blocks of JSON, and in what commands print.
+/// Returns the JSON documents that the page shows: in blocks of JSON, and in the output of commands.
 fn examples() -> Vec<String> {
     let page = fs::read_to_string(Path::new(DOCS).join("json.md")).unwrap();
     let mut lines = page.lines();
@@ -19,7 +19,7 @@ fn examples() -> Vec<String> {
             continue;
         }
         let mut text = line.to_owned();
-        // An object ends where its braces do.
+        // An object ends with its braces.
         while !line.ends_with('}') && !text.ends_with("\n}") {
             let Some(next) = lines.next().filter(|next| !next.starts_with("```")) else { break };
             text = text + "\n" + next;
@@ -30,7 +30,7 @@ fn examples() -> Vec<String> {
     examples
 }
 
-/// D-4: what the page shows is what a client reads.
+/// D-4: a client can read the documents that the page shows.
 #[test]
 fn every_example_of_the_page_is_as_its_type_and_schema_say() {
     let examples = examples();

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// Text that forges a line, recolours, clears, turns around, hides and overwrites.
 const HOSTILE: &str = "h\nFORGED a\rFORGED b\x1b[35m\x1b[2K\u{9b}2J\u{202e}\u{2066}\u{200b}\u{feff}\
                        \u{ad}\u{2028}FORGED c\u{e0041}\u{61c}\x07\x7f\u{fdd1}z";
-/// Part of it that is left once it is escaped, as a name and as a line.
+/// Part of it that is left after escaping, as a name and as a line.
 const SEEN: [&str; 2] = ["FORGED b\\033[35m", "FORGED b<\\033>[35m"];
 
 fn is_seen(text: &str) -> bool {
@@ -23,7 +23,7 @@ fn is_seen(text: &str) -> bool {
 /// Attributes that the program itself sets: of its styles, and those of the parser of its command line.
 const ATTRIBUTES: [&str; 8] = ["0", "1", "2", "4", "31", "32", "33", "36"];
 
-/// Whether a verb shows hostile text in these cases.
+/// Expected form of hostile text in these cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shows {
     /// Escaped.
@@ -35,8 +35,8 @@ enum Shows {
 }
 use Shows::{Hostile, HostileExact, Nothing};
 
-/// Every verb with its argument lines. `{h}` is the hostile text, `{old}` a file with such a name, `{run}` a
-/// run that changed it, `{plan}` a plan that waits, `{fresh}` another one each time, `{n}` a number that counts.
+/// Verbs with their argument lines. `{h}` is the hostile text, `{old}` a file with such a name, `{run}` a run that
+/// changed it, `{plan}` a pending plan, `{fresh}` another one each time, `{n}` a number that counts.
 const CASES: &[(&str, Shows, &[&[&str]])] = &[
     ("init", Hostile, &[&["../new{h}{n}"]]),
     (
@@ -201,7 +201,7 @@ const CASES: &[(&str, Shows, &[&[&str]])] = &[
     ("gc", Hostile, &[&[], &["--max-runs", "{h}"]]),
 ];
 
-/// A workspace whose own name is hostile too.
+/// Workspace whose own name is hostile, too.
 struct Stage {
     directory: tempfile::TempDir,
     root: PathBuf,
@@ -309,7 +309,7 @@ impl Stage {
         fs::write(self.directory.path().join("tests.toml"), format!("{quoted} = 1\n")).unwrap();
     }
 
-    /// Puts an input that changes the old file (and `asks`, for a plan); gives its name.
+    /// Writes an input that changes the old file (and `asks`, for a plan); returns its name.
     fn apply(&mut self, kind: &str) -> String {
         self.count += 1;
         let content = format!("{} {HOSTILE}\n", self.count);
@@ -351,7 +351,7 @@ fn piped(root: &Path, arguments: &[&str]) -> Vec<u8> {
     [ended.stdout, ended.stderr].concat()
 }
 
-/// Runs the program at a terminal that knows colours; gives all that it was sent.
+/// Runs the program at a terminal that knows colours; returns its complete output.
 fn at_a_terminal(root: &Path, arguments: &[&str]) -> Vec<u8> {
     sent_to_terminal(command(root, &[&["--no-pager"], arguments].concat()))
 }
@@ -389,7 +389,7 @@ fn no_environment_variable_names_a_program_that_shows_text() {
     assert!(!marker.exists());
 }
 
-/// Reads what a terminal was sent as the text that it shows, or says what it would obey.
+/// Returns the output on a terminal as the text that it shows, or a description of the sequence that it would obey.
 fn shown(bytes: &[u8]) -> Result<String, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
     let (mut shown, mut rest) = (String::new(), text);
@@ -414,7 +414,7 @@ fn shown(bytes: &[u8]) -> Result<String, String> {
     }
 }
 
-/// Verbs of the command tree: those that have no verbs below them.
+/// Returns the verbs of the command tree that have no verbs below them.
 fn verbs(directory: &Path) -> BTreeSet<String> {
     let pages = directory.join("pages");
     fs::create_dir(&pages).unwrap();
@@ -469,7 +469,7 @@ fn no_verb_lets_a_terminal_obey_or_a_reader_believe_a_hostile_text() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// Runs the program piped and at a terminal; gives both texts as a reader sees them.
+/// Runs the program piped and at a terminal; returns both texts as a reader sees them.
 fn both(stage: &Stage, arguments: &[&str]) -> String {
     let seen = |sent: Vec<u8>| {
         shown(&sent).unwrap_or_else(|why| {
@@ -490,13 +490,13 @@ fn names_of_tenants_are_escaped_at_every_verb() {
     }
 }
 
-/// AA-5: a policy is the operator's, and what it quotes may be from elsewhere.
+/// AA-5: a policy is the operator's, and its quotes may be from elsewhere.
 #[test]
 fn texts_in_access_policies_are_escaped() {
     let stage = Stage::new();
     let access = operator_of(&stage.root).join("actum/access");
     fs::create_dir(&access).unwrap();
-    // As a string of Cedar, which knows the escapes of Rust.
+    // The text as a string of Cedar, which knows the escapes of Rust.
     let quoted = format!("\"{}\"", HOSTILE.escape_unicode());
     let policies = [
         format!(
@@ -527,7 +527,7 @@ fn texts_in_access_policies_are_escaped() {
     }
 }
 
-/// AA-9, AA-5: the code of a package says what it wants.
+/// AA-9, AA-5: the code of a package controls its output.
 #[test]
 fn output_of_plugins_is_escaped() {
     let stage = Stage::new();
@@ -564,7 +564,7 @@ fn output_of_plugins_is_escaped() {
     }
 }
 
-/// D-5: a name that reads as another is made by nothing; a file that has one can be changed, deleted, and comes back.
+/// D-5: a confusable name cannot be created; an existing file with one can be changed, deleted, and restored.
 #[test]
 fn a_new_name_that_is_not_shown_is_denied_and_an_old_one_can_go_and_come_back() {
     let stage = Stage::new();

@@ -1,4 +1,4 @@
-//! The scenarios of `tests/scenarios`, each played by the test of its name.
+//! Scenarios of `tests/scenarios`, each played by the test of its name.
 
 use crate::scenario::play;
 
@@ -55,8 +55,8 @@ fn keeps_crlf_line_ends() {
     play("keeps_crlf_line_ends");
 }
 
-/// FO-2: the first patch fits and the second does not. A well-known patch tool has a test that expects
-/// the first one to stay.
+/// FO-2: the first patch fits and the second does not. A well-known patch tool has a test that expects the first one to
+/// stay.
 #[test]
 fn failure_after_partial_success_leaves_nothing_changed() {
     play("failure_after_partial_success_leaves_nothing_changed");
@@ -194,7 +194,7 @@ fn edits_in_json_replace_texts() {
     play("edits_in_json_replace_texts");
 }
 
-/// FO-6, FO-10: what is there is written only where its digest is given.
+/// FO-6, FO-10: an existing file is only overwritten if its digest is given.
 #[test]
 fn whole_files_in_json_are_made_written_and_deleted() {
     play("whole_files_in_json_are_made_written_and_deleted");
@@ -218,7 +218,7 @@ fn all_that_is_refused_is_told_at_once() {
     play("all_that_is_refused_is_told_at_once");
 }
 
-/// FO-10: what fills an empty file is told from it, and not put before what is there now.
+/// FO-10: content for an empty file is not inserted before the current content of another one.
 #[test]
 fn a_diff_without_context_inserts_at_the_top_of_a_file() {
     play("a_diff_without_context_inserts_at_the_top_of_a_file");
@@ -236,13 +236,13 @@ fn a_renamed_and_edited_file_is_told_as_renamed() {
     play("a_renamed_and_edited_file_is_told_as_renamed");
 }
 
-/// FO-4, FO-10: they have no lines, and cost none.
+/// FO-4, FO-10: binary files have no lines, and cost none of the budget.
 #[test]
 fn binary_files_are_told_by_their_sizes() {
     play("binary_files_are_told_by_their_sizes");
 }
 
-/// FE-14: also by whoever has nothing but the receipt and the public keys.
+/// FE-14: the receipt and the public keys are enough.
 #[test]
 fn a_receipt_is_verified_by_public_keys() {
     play("a_receipt_is_verified_by_public_keys");

@@ -1,4 +1,5 @@
-//! Claims of `SECURITY.md` that are lists, compared with the code. `UPDATE_DOCS=1` writes the list of protected paths anew.
+//! Claims of `SECURITY.md` that are lists, compared with the code. `UPDATE_DOCS=1` regenerates the list of protected
+//! paths.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +11,7 @@ use actum_gate::Policy;
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const END: &str = "<!-- end -->";
 
-/// The text before a section that begins with `marker`, the section, and the text behind it.
+/// Returns the text before a section that begins with `marker`, the section, and the text after it.
 fn section<'t>(page: &'t str, marker: &str) -> (&'t str, &'t str, &'t str) {
     let (before, rest) = page.split_once(marker).unwrap();
     let (line, rest) = rest.split_once('\n').unwrap();
@@ -37,7 +38,7 @@ fn the_programs_that_actum_starts_are_those_that_the_security_page_lists() {
     let mut files = Vec::new();
     for entry in fs::read_dir(root.join("crates")).unwrap() {
         let directory = entry.unwrap().path();
-        // The test kit is in no build but tests.
+        // The test kit is part of no build but tests.
         if !directory.ends_with("actum-testkit") && directory.join("src").is_dir() {
             sources(&directory.join("src"), &mut files);
         }
@@ -71,7 +72,7 @@ fn every_test_of_the_threat_model_exists() {
     let page = fs::read_to_string(root.join("SECURITY.md")).unwrap();
     let (_, rest) = page.split_once("\n## Threat model\n").unwrap();
     let (table, _) = rest.split_once("\n## ").unwrap();
-    // Names of tests are sentences; code in the claims is shorter, or holds other characters.
+    // Names of tests are sentences; code in the claims is shorter, or has other characters.
     let is_test = |code: &str| {
         let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
         code.bytes().all(is_name) && code.matches('_').count() >= 3
@@ -107,8 +108,8 @@ fn the_time_limit_at_a_terminal_is_the_one_in_the_pages() {
     }
 }
 
-/// AA-7, D-5, issue 22 (claims), issue 27: sockets occur in the filter that refuses them, where a sandbox brings up the loopback of
-/// its own network namespace, and where the trial of a client is served on 127.0.0.1.
+/// AA-7, D-5, issue 22 (claims), issue 27: sockets occur in three places. These are the filter that refuses them, the
+/// loopback of a sandbox in its own network namespace, and the trial server on 127.0.0.1.
 #[test]
 fn no_source_opens_a_network_connection() {
     let root = fs::canonicalize(ROOT).unwrap();

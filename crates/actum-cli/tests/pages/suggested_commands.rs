@@ -1,4 +1,4 @@
-//! Commands that a message suggests, where they hold names from outside: a user may copy them into a shell.
+//! Suggested commands of messages that contain names from outside: a user may copy them into a shell.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Permissions};
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use crate::program::{Ended, actum, command, workspace};
 use serde_json::json;
 
-/// Names of files. Each would run `touch PWN`, be several words, be an option or move the cursor where it stood unquoted.
+/// Names of files. Unquoted, each would run `touch PWN`, be several words, be an option or move the cursor.
 const HOSTILE: [&[u8]; 12] = [
     b"a b  c",
     b"it's \"one\"",
@@ -26,14 +26,14 @@ const HOSTILE: [&[u8]; 12] = [
     "é\u{202e}\u{200b}|touch PWN".as_bytes(),
 ];
 
-/// Commands between backticks that begin with these words.
+/// Returns the commands between backticks that begin with these words.
 fn suggested(text: &str, beginning: &str) -> Vec<String> {
     let commands = text.split('`').skip(1).step_by(2);
     let is_meant = |it: &&str| it.starts_with(beginning) && !it.contains(" DIR ");
     commands.filter(is_meant).map(str::to_owned).collect()
 }
 
-/// The words of a command as shells read them, which start nothing.
+/// Returns the words of a command as shells parse them, without running it.
 fn words(line: &str) -> Vec<OsString> {
     let directory = tempfile::tempdir().unwrap();
     let read = |shell: &str| {
@@ -57,7 +57,7 @@ fn words(line: &str) -> Vec<OsString> {
     by_bash
 }
 
-/// Whether the last word but for `…` is exactly this path, and no other word comes from it.
+/// Asserts that the last word except `…` is exactly this path, and no other word comes from it.
 fn assert_names(ended: &Ended, beginning: &str, path: &Path) -> Vec<OsString> {
     let told = format!("{}{}", ended.stdout, ended.stderr);
     let found = suggested(&told, beginning);

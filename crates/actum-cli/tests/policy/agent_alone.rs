@@ -1,4 +1,4 @@
-//! What an agent that may run only this program cannot do.
+//! Limits of an agent that may run only this program.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use std::process::Stdio;
 use crate::program::{Ended, actum, command, text, workspace};
 use serde_json::{Value, json};
 
-/// Runs the program with something on its standard input.
+/// Runs the program with this standard input.
 fn given(root: &Path, arguments: &[&str], input: &str) -> Ended {
     let mut command = command(root, arguments);
     let streams = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -74,7 +74,7 @@ fn no_message_quotes_credentials_and_no_ledger_content() {
     assert!(!recorded.contains("ordinary text"), "{recorded}");
 }
 
-/// D-5: the gates compare with what was at the path, and not with a file that moves there.
+/// D-5: the gates compare with the earlier content of the path, and not with a file that moves there.
 #[test]
 fn a_package_that_moves_over_another_needs_approval_for_its_scripts() {
     let (_directory, root) = workspace();
@@ -95,7 +95,7 @@ fn a_package_that_moves_over_another_needs_approval_for_its_scripts() {
     assert_eq!(text(&root, "package.json"), "{\"name\":\"x\"}\n");
 }
 
-/// D-5: readers differ in which of two values of one name counts.
+/// D-5: parsers differ in which of two values of one name they use.
 #[test]
 fn a_name_that_occurs_twice_hides_no_lifecycle_script() {
     let (_directory, root) = workspace();
@@ -129,7 +129,7 @@ fn a_name_that_occurs_twice_hides_no_lifecycle_script() {
     }
 }
 
-/// EX-20: a name that makes a content a credential counts also where the file only moves there.
+/// EX-20: a name that marks a content as a credential is checked also if the file only moves there.
 #[test]
 fn a_file_that_moves_to_the_name_of_a_key_is_scanned() {
     let (_directory, root) = workspace();
@@ -141,7 +141,7 @@ fn a_file_that_moves_to_the_name_of_a_key_is_scanned() {
     assert!(denied.stderr.contains("key-file"), "{denied:?}");
 }
 
-/// D-5: rules about files do not look at the names above a root, so no root is made where they hold.
+/// D-5: rules about files do not see the names above a root, so no root is made where they hold.
 #[test]
 fn no_workspace_is_made_where_the_one_around_it_would_ask() {
     let (_directory, root) = workspace();
@@ -174,7 +174,7 @@ fn no_workspace_is_made_in_the_state_of_another_or_of_a_repository() {
     assert_eq!(create(&root, "second.txt", "1\n").code, 0);
 }
 
-/// D-5, EX-16: the place of the reports is that of each workspace around.
+/// D-5, EX-16: the directory of the reports is that of each workspace around.
 #[test]
 fn a_file_in_the_place_of_reports_needs_approval_from_a_root_below_too() {
     let (_directory, root) = workspace();
@@ -184,7 +184,7 @@ fn a_file_in_the_place_of_reports_needs_approval_from_a_root_below_too() {
     assert_eq!(queued.code, 6, "{queued:?}");
 }
 
-/// FO-1: a descriptor is named by its number, and nothing that lies beyond it.
+/// FO-1: a descriptor is named by its number, and no path beyond it is accepted.
 #[test]
 fn a_fifo_behind_a_descriptor_is_not_opened() {
     let (directory, root) = workspace();
@@ -197,7 +197,7 @@ fn a_fifo_behind_a_descriptor_is_not_opened() {
     assert_eq!(fs::metadata(&fifo).unwrap().len(), 0);
 }
 
-/// AEC-10: two contents that are too large to be shown are told apart by digest and mode.
+/// AEC-10: two contents that are too large to be shown are distinguished by digest and mode.
 #[test]
 fn a_file_that_is_too_large_to_be_shown_is_shown_with_its_digest_and_mode() {
     let (directory, root) = workspace();

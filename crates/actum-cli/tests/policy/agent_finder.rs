@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::agent_goal;
 use crate::program::{Ended, actum, approval_key};
 
-/// An utterance that fits `file_create` and `file_modify` alike.
+/// Utterance that matches `file_create` and `file_modify` equally.
 const ALIKE: [&str; 3] = ["agent", "find", "write \"x\" to a.txt"];
 
 /// Workspace with an approval key; returns its root and the file with the passphrase.
@@ -24,7 +24,7 @@ fn workspace(directory: &TestDir) -> (PathBuf, String) {
     (root, passphrase)
 }
 
-/// Has one goal for `file_create` succeed.
+/// Makes one goal for `file_create` succeed.
 fn succeed(root: &Path, passphrase: &str) {
     agent_goal::write(root);
     let dispatch = ["agent", "dispatch", "../goal.json"];
@@ -168,7 +168,7 @@ fn the_evidence_of_a_search_goes_to_a_new_file() {
     assert_eq!(proof, Digest::of(&untouched).to_string());
 }
 
-/// AEC-2: what counts is what the operator signed, and not the files of the package.
+/// AEC-2: the phrases that the operator registered are used, and not the files of the package.
 #[test]
 fn the_phrases_of_a_package_are_those_that_the_operator_registered() {
     let directory = TestDir::new();

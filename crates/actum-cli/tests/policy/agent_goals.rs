@@ -122,7 +122,7 @@ fn a_policy_that_changes_while_a_command_runs_stops_its_change() {
     assert_eq!(actum(&root, &["agent", "replay", "goal"]).code, 0);
 }
 
-/// AEC-1, AEC-5, AEC-9, AEC-11, AEC-17: what `docs/agent.md` shows, with a goal in German.
+/// AEC-1, AEC-5, AEC-9, AEC-11, AEC-17: the example of `docs/agent.md`, with a goal in German.
 #[test]
 fn a_goal_in_german_is_found_confirmed_dispatched_and_replayed() {
     let directory = TestDir::new();
@@ -164,7 +164,7 @@ fn a_goal_in_german_is_found_confirmed_dispatched_and_replayed() {
     }
 }
 
-/// AEC-5, AEC-6: a goal of another user takes the host key.
+/// AEC-5, AEC-6: a goal of another user needs the host key.
 #[test]
 fn a_goal_of_another_user_is_dispatched_under_the_host_key_alone() {
     let directory = TestDir::new();
@@ -191,7 +191,7 @@ fn a_goal_of_another_user_is_dispatched_under_the_host_key_alone() {
     assert_ne!(actum(&root, &refused).code, 0);
 }
 
-/// AEC-12: wishes are listed, shown and resolved.
+/// AEC-12: goals without a simulation are listed, shown and resolved.
 #[test]
 fn a_wish_is_shown_and_resolved() {
     let directory = TestDir::new();
@@ -217,7 +217,7 @@ fn a_wish_is_shown_and_resolved() {
     assert_eq!(run(&["resolve", "goal", "--reason", "again"]).code, 1);
 }
 
-/// AEC-5: where there is an approval key, a host key takes its passphrase, or waits for a day, also before anything is recorded.
+/// AEC-5: with an approval key, a host key needs its passphrase, or waits for a day, also before anything is recorded.
 #[test]
 fn nobody_makes_a_host_key_without_the_approval_key() {
     let directory = TestDir::new();
@@ -235,7 +235,7 @@ fn nobody_makes_a_host_key_without_the_approval_key() {
     assert!(!root.join("notes.txt").exists());
 }
 
-/// AEC-5, AEC-11: a "no" and a policy that come while a check runs stop the change.
+/// AEC-5, AEC-11: a "no" and a policy that arrive while a check runs stop the change.
 #[test]
 fn a_no_or_a_policy_that_comes_while_a_check_runs_stops_the_change() {
     for comes_no in [true, false] {

@@ -1,4 +1,4 @@
-//! Keys, as the command line makes, changes and exports them; also where it is killed meanwhile.
+//! Keys on the command line: creation, rotation and export, also if it is killed meanwhile.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -11,13 +11,13 @@ use crate::traced::{End, kill_before_call};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// The only document that a command writes.
+/// Returns the only document that a command writes.
 fn document(root: &Path, arguments: &[&str]) -> Value {
     let ended = actum(root, &[&["--json"], arguments].concat());
     serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"))
 }
 
-/// A workspace in which a run was made.
+/// Makes a workspace with a run.
 fn recorded() -> (TempDir, PathBuf) {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
@@ -29,7 +29,7 @@ fn copy(from: &Path, to: &Path) {
     assert!(copied.success());
 }
 
-/// The keys that sign: one a role, and each sound.
+/// Returns the keys that sign: one of each role, and each valid.
 fn current(root: &Path) -> Vec<(String, String)> {
     let listed = document(root, &["key", "list"]);
     let keys = listed["keys"].as_array().unwrap();
@@ -43,7 +43,7 @@ fn current(root: &Path) -> Vec<(String, String)> {
     current
 }
 
-/// FE-14: the entries are there, and who made the run learns that nothing vouches for them as a whole.
+/// FE-14: the entries are recorded, and the user gets a note that no checkpoint vouches for them as a whole.
 #[test]
 fn a_checkpoint_that_could_not_be_signed_is_told_by_the_run_after_which_it_was_due() {
     let (_directory, root) = recorded();
@@ -58,8 +58,8 @@ fn a_checkpoint_that_could_not_be_signed_is_told_by_the_run_after_which_it_was_d
     assert!((1..20).contains(&told), "{told}");
 }
 
-/// FE-14: killed before any of its system calls it leaves one key that signs, no private key is lost, and
-/// what is signed then is verified.
+/// FE-14: a rotation that is killed before any of its system calls leaves one key that signs and loses no private key.
+/// Signatures made then are verified.
 #[test]
 fn a_rotation_that_is_killed_at_any_call_leaves_one_key_that_signs() {
     let (template, root) = recorded();
@@ -108,7 +108,7 @@ fn a_first_use_that_is_killed_at_any_call_leaves_nothing_half_made() {
         drop(kill_before_call(&root, &["recover"], call, &said));
         (directory, root)
     };
-    // The calls between the first that makes something in the home and the first that makes a ledger.
+    // Calls from the first that creates something in the home to the first that creates a ledger.
     let first = |name: &str| {
         let (mut without, mut with) = (0, 4096);
         while with - without > 1 {
@@ -122,7 +122,7 @@ fn a_first_use_that_is_killed_at_any_call_leaves_nothing_half_made() {
     let mut states = BTreeSet::new();
     for call in first("")..first("tenants") + 2 {
         let (_directory, root) = killed(call);
-        // What was seen before leads to the same.
+        // A state that was seen before has the known outcome.
         if !states.insert(state(&home_of(&root))) {
             continue;
         }
@@ -135,11 +135,11 @@ fn a_first_use_that_is_killed_at_any_call_leaves_nothing_half_made() {
         assert!(made == 0 || keys[0].1 == listed["keys"][0]["id"].as_str().unwrap());
         assert!(!home_of(&root).join("keys.new").exists());
     }
-    // How many there are depends on how the threads of a run meet; a dozen is the least seen.
+    // Their number depends on the timing of the threads of a run; a dozen is the least seen.
     assert!(states.len() > 8, "{}", states.len());
 }
 
-/// FE-14: killed before any of its system calls it leaves no key, or one that its passphrase opens.
+/// FE-14: a command that is killed before any of its system calls leaves no key, or one that its passphrase unlocks.
 #[test]
 fn a_first_key_that_is_killed_at_any_call_is_there_and_works_or_is_not_there() {
     let (template, _) = recorded();
@@ -159,7 +159,7 @@ fn a_first_key_that_is_killed_at_any_call_is_there_and_works_or_is_not_there() {
     };
     let is_settled = |root: &Path| fs::metadata(home_of(root).join("lock")).unwrap().len() == 1;
     let is_there = |root: &Path| home_of(root).join("keys/approval").exists();
-    // The first call that changes anything: it says so in the lock.
+    // The first call that changes anything records it in the lock.
     let (mut before, mut after) = (0, 4096);
     while after - before > 1 {
         let middle = usize::midpoint(before, after);
@@ -172,7 +172,7 @@ fn a_first_key_that_is_killed_at_any_call_is_there_and_works_or_is_not_there() {
         let (_directory, root, end) = killed(call);
         assert!(matches!(end, End::Killed { .. }), "{end:?}");
         let is_done = is_settled(&root) && is_there(&root);
-        // What was seen before leads to the same.
+        // A state that was seen before has the known outcome.
         if states.insert(state(&home_of(&root))) {
             let listed = document(&root, &["key", "list"]);
             match &listed["keys"].as_array().unwrap()[2..] {
@@ -193,13 +193,13 @@ fn a_first_key_that_is_killed_at_any_call_is_there_and_works_or_is_not_there() {
             assert_eq!(actum(&root, &["undo"]).code, 0);
         }
         if is_done {
-            break; // what is left to do is to tell
+            break; // only the report is left to write
         }
     }
     assert!(none > 3 && one > 1, "{none} {one}");
 }
 
-/// The kinds and sizes of what is in a directory, without the names of keys.
+/// Returns the kinds and sizes of the files in a directory, without the names of keys.
 fn state(directory: &Path) -> Vec<(String, u64)> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     let mut found = Vec::new();
@@ -363,7 +363,7 @@ fn a_key_that_others_may_read_is_told_with_what_to_run() {
     fs::remove_file(&key).unwrap();
     let refused = document(&root, &["undo"]);
     assert_eq!(refused["reason"], "KEY_UNUSABLE");
-    // Who asks for it gets a new one; that the ledger does not record it is told.
+    // A rotation makes a new one, and reports that the ledger does not record it.
     let rotated = actum(&root, &["key", "rotate", "result", "--json"]);
     assert_eq!(rotated.code, 4, "{rotated:?}");
     let rotated: Value = serde_json::from_str(&rotated.stdout).unwrap();

@@ -1,4 +1,4 @@
-//! Keys under a passphrase, as the command line makes and changes them.
+//! Keys under a passphrase: creation and rotation on the command line.
 
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const OPEN: &str = "open sesame";
 const ANOTHER: &str = "another one";
 
-/// A workspace in which nothing is recorded yet, and beside it two passphrases.
+/// Makes a workspace without any records, and beside it two passphrases.
 fn fresh() -> (TempDir, PathBuf) {
     let (directory, root) = workspace();
     write(&directory.path().join("open"), &format!("{OPEN}\n"), 0o600);
@@ -34,12 +34,12 @@ fn of(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"))
 }
 
-/// The program with something to read.
+/// Runs the program with this standard input.
 fn fed(root: &Path, arguments: &[&str], input: &str) -> Ended {
     let mut command = command(root, arguments);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // Who is not asked does not read.
+    // A program that does not ask does not read.
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap_or_default();
     child.wait_with_output().unwrap().into()
 }
@@ -72,7 +72,7 @@ fn an_approval_key_is_made_under_a_passphrase_and_listed_as_such() {
     let id = key["id"].as_str().unwrap();
     let path = home_of(&root).join(format!("keys/approval/{id}.pem"));
     assert!(fs::read_to_string(&path).unwrap().contains("BEGIN ENCRYPTED PRIVATE KEY"));
-    // It is in the keyring, and in a form for others.
+    // It is in the keyring, and in a form for other programs.
     assert!(actum(&root, &["key", "export"]).stdout.contains(id));
     assert_eq!(document(&root, &["key", "export", "--pem", "approval"])["id"], key["id"]);
 
@@ -84,7 +84,7 @@ fn an_approval_key_is_made_under_a_passphrase_and_listed_as_such() {
     assert!(gone["problem"].is_string(), "{gone}");
 }
 
-/// FE-14: no run is needed first, and the run that follows takes the keys that are there.
+/// FE-14: no run is needed first, and the later run uses the existing keys.
 #[test]
 fn an_approval_key_can_be_the_first_thing_that_is_made() {
     let (directory, root) = workspace();
@@ -98,7 +98,7 @@ fn an_approval_key_can_be_the_first_thing_that_is_made() {
     drop(directory);
 }
 
-/// FE-14: what others may have read protects nothing.
+/// FE-14: a passphrase that others may have read protects nothing.
 #[test]
 fn a_passphrase_file_that_others_may_reach_is_refused_with_what_to_run() {
     let (directory, root) = fresh();
@@ -161,7 +161,7 @@ fn a_passphrase_that_is_none_is_refused() {
     }
     let missing = document(&root, &["key", "make", "approval", "--passphrase-file", "../missing"]);
     assert_eq!(missing["reason"], "INPUT_UNREADABLE", "{missing}");
-    // The others sign while nobody is there; the file is not even looked at.
+    // The others sign without the operator; the file is not even read.
     for role in ["result", "checkpoint"] {
         let refused = document(&root, &["key", "rotate", role, "--passphrase-file", "../missing"]);
         assert_eq!(refused["reason"], "PASSPHRASE_UNUSABLE", "{refused}");
@@ -175,8 +175,8 @@ fn a_passphrase_that_is_none_is_refused() {
     assert_eq!(approval_keys(&root), [Value::Null; 0]);
 }
 
-/// FE-14: a change of keys is recorded only where the key that goes was opened, and nobody goes on without
-/// it unawares.
+/// FE-14: a change of keys is recorded only if the old key was unlocked, and continuing without it needs an explicit
+/// option.
 #[test]
 fn a_key_under_a_passphrase_is_changed_with_it_or_knowingly_without() {
     let (_directory, root) = fresh();
@@ -206,7 +206,7 @@ fn a_key_under_a_passphrase_is_changed_with_it_or_knowingly_without() {
     assert_eq!((code, &rotated["recorded"]), (4, &json!([])), "{rotated}");
     assert_eq!(rotated["unrecorded"][0]["reason"], "ROTATION_NOT_RECORDED");
     assert_eq!(rotated["new"]["unproven"], true, "{rotated}");
-    // One that waits is not replaced by another that would wait.
+    // A pending key is not replaced by another one that would wait.
     let (code, refused) = rotate(&lost);
     assert_eq!((code, &refused["reason"]), (1, &json!("KEY_WAITS")), "{refused}");
     let kept: Vec<_> = approval_keys(&root).iter().map(|key| key["protection"].clone()).collect();
@@ -214,9 +214,8 @@ fn a_key_under_a_passphrase_is_changed_with_it_or_knowingly_without() {
     assert_eq!(document(&root, &["ledger", "verify", "--receipts"])["sound"], true);
 }
 
-/// Plays a person at a terminal: waits for each question, and for the terminal to show no more what is
-/// typed; then types. Tells all that the terminal showed, the exit code, and whether it shows what is
-/// typed again.
+/// Script that plays a user at a terminal: waits for each question, and for the terminal to stop its echo; then types.
+/// Prints the complete output of the terminal, the exit code, and whether the echo is restored.
 const PERSON: &str = r"
 import os, pty, signal, sys, termios, time
 # Who runs in the background is not interrupted, and hands that on.
@@ -253,7 +252,7 @@ sys.stdout.write(shown.decode())
 print('ended', os.waitstatus_to_exitcode(status), 'shown' if echoes() else 'hidden')
 ";
 
-/// What a person sees who gives these answers.
+/// Returns the output for a user who gives these answers.
 fn at_a_terminal(root: &Path, arguments: &[&str], answers: &[&str]) -> String {
     let mut person = Command::new("python3");
     person.args(["-c", PERSON, env!("CARGO_BIN_EXE_actum")]).args(arguments);
@@ -266,7 +265,7 @@ fn at_a_terminal(root: &Path, arguments: &[&str], answers: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().replace('\r', "")
 }
 
-/// FE-14: what is typed is not shown, and is asked for twice.
+/// FE-14: the input is not echoed, and is requested twice.
 #[test]
 fn a_terminal_asks_for_a_new_passphrase_twice_and_shows_nothing_of_it() {
     let (_directory, root) = fresh();
@@ -280,7 +279,7 @@ fn a_terminal_asks_for_a_new_passphrase_twice_and_shows_nothing_of_it() {
     // Ctrl-C ends it as it ends any program.
     let seen = at_a_terminal(&root, &make, &["open\x03"]);
     assert_eq!(seen, "New passphrase: \nended -2 shown\n");
-    // So does whoever asks it to end, and the terminal shows what is typed again.
+    // So does a request to end, and the terminal has its echo again.
     let seen = at_a_terminal(&root, &make, &["SIGTERM"]);
     assert_eq!(seen, "New passphrase: ended -15 shown\n");
     assert_eq!(approval_keys(&root), [Value::Null; 0]);
@@ -294,7 +293,7 @@ fn a_terminal_asks_for_a_new_passphrase_twice_and_shows_nothing_of_it() {
     assert!(seen.starts_with("Passphrase of the key that goes: \nNew passphrase: \n"), "{seen}");
     assert!(seen.contains("recorded in the ledger of the tenant `default`"), "{seen}");
     assert!(!seen.contains("sesame") && seen.ends_with("ended 0 shown\n"), "{seen}");
-    // A terminal that is named as standard input shows nothing, either.
+    // A terminal that is named as standard input has no echo, either.
     let rotate = ["key", "rotate", "approval", "--passphrase-file", "../open"];
     let rotate = [&rotate[..], &["--old-passphrase-file", "-"]].concat();
     let seen = at_a_terminal(&root, &rotate, &["another one\n"]);

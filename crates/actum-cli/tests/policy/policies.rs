@@ -1,4 +1,4 @@
-//! Policies as people meet them: what is refused, who said so, and what a cloned repository may say.
+//! Policies in use: refusals, their origin, and the limits of a cloned repository.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::program::{Ended, actum, command, text, workspace};
 use serde_json::{Value, json};
 
-/// What puts one new file somewhere.
+/// Writes a change that creates one file.
 fn create(directory: &Path, name: &str, content: &str) -> PathBuf {
     let file = directory.join("files.json");
     let change = json!({ "files": [{ "path": name, "content": content }] });
@@ -20,7 +20,7 @@ fn apply(directory: &Path, root: &Path, name: &str, content: &str) -> Ended {
     actum(root, &["apply", "../files.json"])
 }
 
-/// The program of an operator whose policy this is.
+/// Runs the program under this policy of the operator.
 fn under(operator: &str, directory: &Path, root: &Path, arguments: &[&str]) -> Ended {
     let place = directory.join("config/actum");
     fs::create_dir_all(&place).unwrap();
@@ -30,7 +30,7 @@ fn under(operator: &str, directory: &Path, root: &Path, arguments: &[&str]) -> E
     command.env("XDG_CONFIG_HOME", directory.join("config")).output().unwrap().into()
 }
 
-/// Made of pieces, so that nobody who looks for credentials finds one here.
+/// Returns a credential, made of pieces, so that no scanner finds one in this file.
 fn secret() -> String {
     format!("key = '{}{}'\n", "AKIA", "Z7QK3MPLD2WX5VNB")
 }
@@ -56,7 +56,7 @@ fn a_protected_path_is_refused_and_the_same_is_said_before() {
     assert_eq!(log["runs"], json!([]));
 }
 
-/// EX-20: what is new, and only that; and no byte of it is told.
+/// EX-20: only new content is checked, and no byte of it is reported.
 #[test]
 fn a_credential_in_new_content_is_refused_and_told_by_its_digest() {
     let (directory, root) = workspace();
@@ -66,12 +66,12 @@ fn a_credential_in_new_content_is_refused_and_told_by_its_digest() {
                 (aws-access-key-id, ";
     assert!(refused.stderr.contains(told), "{}", refused.stderr);
     assert!(!refused.stderr.contains("Z7QK3"), "{}", refused.stderr);
-    // One that is there already is no news.
+    // An existing one is not new.
     fs::write(root.join("old.py"), secret()).unwrap();
     let edit = json!({ "edits": [{ "path": "old.py", "old_string": "key", "new_string": "KEY" }] });
     fs::write(directory.path().join("edit.json"), edit.to_string()).unwrap();
     assert_eq!(actum(&root, &["apply", "../edit.json"]).code, 0);
-    // The operator may know it.
+    // The operator may list it as known.
     let digest = refused.stderr.split("aws-access-key-id, ").nth(1).unwrap().get(..64).unwrap();
     let policy = format!("version = 1\n[credentials]\nallow = [\"{digest}\"]\n");
     let allowed = under(&policy, directory.path(), &root, &["apply", "../files.json"]);
@@ -81,11 +81,11 @@ fn a_credential_in_new_content_is_refused_and_told_by_its_digest() {
             .stdout
             .contains("credentials: allow, all that looks like one is allowed (1)")
     );
-    // To take it away again needs nobody's leave.
+    // Removing it needs no approval.
     assert_eq!(actum(&root, &["undo"]).code, 0);
 }
 
-/// EX-20: what is allowed hides nothing else.
+/// EX-20: an allowed credential hides no other.
 #[test]
 fn so_many_known_credentials_that_others_could_hide_behind_them_are_refused() {
     let (directory, root) = workspace();
@@ -100,7 +100,7 @@ fn so_many_known_credentials_that_others_could_hide_behind_them_are_refused() {
     let told = "`keys.py` could not be looked through to the end";
     let alone = refused.stderr.contains("looks like a credential") || refused.stderr.contains(told);
     assert!(alone, "{}", refused.stderr);
-    // One that the operator knows, in more files than are told of.
+    // One that the operator knows, in more files than are listed.
     let one = apply(directory.path(), &root, "one.py", &secret());
     let digest = one.stderr.split("aws-access-key-id, ").nth(1).unwrap().get(..64).unwrap();
     let policy = format!("version = 1\n[credentials]\nallow = [\"{digest}\"]\n");
@@ -118,7 +118,7 @@ fn so_many_known_credentials_that_others_could_hide_behind_them_are_refused() {
     );
 }
 
-/// EX-20: a credential that comes to be by an edit of a large file, of which only parts are read.
+/// EX-20: a credential that an edit of a large file creates, of which only parts are read.
 #[test]
 fn a_credential_put_together_in_a_large_file_is_refused() {
     let (directory, root) = workspace();
@@ -134,7 +134,7 @@ fn a_credential_put_together_in_a_large_file_is_refused() {
     };
     let refused = edit("AKIA-", "AKIA");
     assert!(refused.stderr.contains("aws-access-key-id"), "{refused:?}");
-    // One that stands beside an edit already is no news.
+    // An existing one beside an edit is not new.
     fs::write(root.join("big.txt"), format!("{filler}{secret}here\n{filler}")).unwrap();
     let edited = edit("here", "there");
     assert_eq!(edited.code, 0, "{}", edited.stderr);
@@ -155,7 +155,7 @@ fn the_mode_of_a_protected_file_is_not_changed_by_another_name() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
-/// D-5: a directory below a policy is no workspace of its own by being started in.
+/// D-5: a directory below a policy does not become a workspace because a command starts in it.
 #[test]
 fn a_new_workspace_is_made_where_the_policy_is() {
     let directory = tempfile::tempdir().unwrap();
@@ -192,11 +192,11 @@ fn the_policy_is_read_when_the_workspace_is_locked() {
     assert!(refused.stderr.contains("`second` is protected"), "{refused:?}");
 }
 
-/// D-5: no change touches what it is judged by, wherever an operator keeps that.
+/// D-5: no change touches the rules that judge it, wherever an operator keeps them.
 #[test]
 fn what_an_operator_wrote_is_protected_where_a_workspace_holds_it() {
     let (directory, root) = workspace();
-    // As those keep it who link their configuration.
+    // The layout of users who link their configuration.
     let own = root.join("dotfiles/actum");
     fs::create_dir_all(own.join("access")).unwrap();
     for directory in [&own, &own.join("access")] {
@@ -220,7 +220,7 @@ fn what_an_operator_wrote_is_protected_where_a_workspace_holds_it() {
     }
     assert_eq!(apply(&root, "secret/x").code, 1);
     assert_eq!(apply(&root, "dotfiles/other").code, 0);
-    // In the directory of the policy no workspace is made.
+    // No workspace is made in the directory of the policy.
     let within = own.join("access");
     fs::create_dir(within.join(".git")).unwrap();
     let refused = actum(&within, &["init"]);
@@ -229,7 +229,7 @@ fn what_an_operator_wrote_is_protected_where_a_workspace_holds_it() {
     assert!(!within.join(".actum").exists());
 }
 
-/// D-4: what others can write to, or own, is nobody's policy.
+/// D-4: a file that other users can write to, or own, is not accepted as a policy.
 #[test]
 fn a_policy_that_others_could_replace_is_refused() {
     let (directory, root) = workspace();
@@ -252,7 +252,7 @@ fn a_policy_that_others_could_replace_is_refused() {
     }
 }
 
-/// D-4: an operator whose policy is not where it should be is told.
+/// D-4: an operator whose policy is missing at its path gets a message.
 #[test]
 fn a_link_to_an_operators_policy_that_leads_nowhere_is_told() {
     let (directory, root) = workspace();
@@ -265,7 +265,7 @@ fn a_link_to_an_operators_policy_that_leads_nowhere_is_told() {
     assert!(refused.stderr.contains("cannot use the operator's policy"), "{refused:?}");
 }
 
-/// FO-9: what brings back what was there is not held back, also where a redo came between.
+/// FO-9: a restoration of earlier content is not blocked, also after a redo.
 #[test]
 fn the_undo_of_a_redo_brings_back_what_was_there() {
     let (directory, root) = workspace();
@@ -282,7 +282,7 @@ fn the_undo_of_a_redo_brings_back_what_was_there() {
     assert_eq!(text(&root, "old.py"), secret());
 }
 
-/// D-5: nothing a repository brings along widens what may be done in it.
+/// D-5: no file of a repository loosens the rules for it.
 #[test]
 fn a_workspace_narrows_by_itself_and_widens_when_it_is_trusted() {
     let (directory, root) = workspace();
@@ -299,7 +299,7 @@ fn a_workspace_narrows_by_itself_and_widens_when_it_is_trusted() {
     let trusted = actum(&root, &["trust", "--passphrase-file", &key]);
     assert!(trusted.stdout.contains("now counts: the profile `critical`"), "{trusted:?}");
     assert_eq!(apply(directory.path(), &root, ".mcp.json", "{}\n").code, 0);
-    // Another byte in the file, and it is another policy.
+    // With another byte in the file it is another policy.
     write("version = 1\n[protected]\nprofile = \"critical\"\n");
     assert_eq!(apply(directory.path(), &root, "sub/.mcp.json", "{}\n").code, 1);
     assert_eq!(actum(&root, &["trust", "--passphrase-file", &key]).code, 0);
@@ -308,7 +308,7 @@ fn a_workspace_narrows_by_itself_and_widens_when_it_is_trusted() {
     assert_eq!(apply(directory.path(), &root, "a/.mcp.json", "{}\n").code, 1);
 }
 
-/// D-5: the same files in another place are not trusted there.
+/// D-5: the files are not trusted in another directory.
 #[test]
 fn trust_does_not_go_along_with_a_copy() {
     let (directory, root) = workspace();
@@ -324,7 +324,7 @@ fn trust_does_not_go_along_with_a_copy() {
     assert_eq!(apply(directory.path(), &other, ".mcp.json", "{}\n").code, 1);
 }
 
-/// D-4: a mistake in a policy lets nothing pass, and the file is shown where it is.
+/// D-4: an error in a policy lets nothing pass, and the path of the file is shown.
 #[test]
 fn under_a_policy_that_cannot_be_read_nothing_is_done() {
     let (directory, root) = workspace();
@@ -366,7 +366,7 @@ fn under_a_policy_that_cannot_be_read_nothing_is_done() {
     assert_eq!(text(&root, "a.txt"), "1\n");
 }
 
-/// FO-3, FO-4: the strictest of who asks, the operator and the workspace counts.
+/// FO-3, FO-4: the strictest limits of the requester, the operator and the workspace apply.
 #[test]
 fn each_policy_and_who_asks_can_only_narrow() {
     let (directory, root) = workspace();
@@ -377,7 +377,7 @@ fn each_policy_and_who_asks_can_only_narrow() {
     create(directory.path(), "src/a.rs", "text\n");
     let refused = run(&["apply", "../files.json"]);
     assert!(refused.stderr.contains("so says the operator's policy"), "{refused:?}");
-    // Who asks cannot allow it.
+    // The requester cannot allow it.
     assert_eq!(run(&["apply", "--allow", "src/", "../files.json"]).code, 1);
     assert_eq!(run(&["apply", "--deny", "**/b.txt", "../change.diff"]).code, 1);
     fs::write(root.join("actum.toml"), "version = 1\n[budget]\nmax_files = 1\n").unwrap();
@@ -386,7 +386,7 @@ fn each_policy_and_who_asks_can_only_narrow() {
     assert!(refused.stderr.contains("so says this workspace's policy"), "{refused:?}");
 }
 
-/// AA-1: the tier stands in the record, with what made it that.
+/// AA-1: the tier is in the record, with its cause.
 #[test]
 fn what_runs_by_itself_later_waits_for_a_person() {
     let (directory, root) = workspace();
@@ -397,7 +397,7 @@ fn what_runs_by_itself_later_waits_for_a_person() {
     assert!(!root.join(".github").exists());
 }
 
-/// D-4: rules that nobody can have meant are told.
+/// D-4: rules that are certainly mistakes are reported.
 #[test]
 fn a_rule_that_nobody_can_have_meant_is_told_by_the_check() {
     let (_directory, root) = workspace();
@@ -409,7 +409,7 @@ fn a_rule_that_nobody_can_have_meant_is_told_by_the_check() {
     assert_eq!(checked.stdout.matches("\nwarning ").count(), 5, "{}", checked.stdout);
 }
 
-/// AEC-10: all that is wrong is told at once.
+/// AEC-10: all problems are reported at once.
 #[test]
 fn all_gates_that_refuse_a_change_are_told() {
     let (directory, root) = workspace();
@@ -424,7 +424,7 @@ fn all_gates_that_refuse_a_change_are_told() {
     assert_eq!(document["hints"].as_array().unwrap().len(), 3);
 }
 
-/// D-5: `policy explain` tells the operator how to except a path, and the exception works for that path alone.
+/// D-5: `policy explain` shows the operator how to except a path, and the exception works for that path alone.
 #[test]
 fn the_operator_excepts_a_protected_path_as_the_explanation_says() {
     let (directory, root) = workspace();
@@ -455,7 +455,7 @@ fn the_operator_excepts_a_protected_path_as_the_explanation_says() {
     assert!(own.stderr.contains("it sets `protected.except`"), "{own:?}");
 }
 
-/// FO-9: a policy that became narrower since does not stand in the way back.
+/// FO-9: a policy that was tightened since does not block the undo.
 #[test]
 fn an_undo_is_not_held_back_by_a_scope_or_a_budget_of_later() {
     let (_directory, root) = workspace();
@@ -466,7 +466,7 @@ fn an_undo_is_not_held_back_by_a_scope_or_a_budget_of_later() {
     assert_eq!(actum(&root, &["redo"]).code, 1);
 }
 
-/// D-5: who looks from below sees what counts there.
+/// D-5: a command below the root sees the rules that apply there.
 #[test]
 fn the_policy_is_explained_from_below_before_a_workspace_is_made() {
     let directory = tempfile::tempdir().unwrap();
@@ -478,7 +478,7 @@ fn the_policy_is_explained_from_below_before_a_workspace_is_made() {
     assert_eq!(actum(&root.join("sub"), &["trust"]).code, 0);
 }
 
-/// AEC-10, AA-5: from a refusal to a narrow rule, with what the program says alone.
+/// AEC-10, AA-5: the output of the program leads from a refusal to a narrow rule.
 #[test]
 fn what_was_refused_leads_to_the_narrowest_rules_that_allow_it() {
     let (directory, root) = workspace();
@@ -523,13 +523,14 @@ fn limits_are_suggested_as_exactly_as_they_were_needed_and_contents_never() {
     assert_eq!(apply(directory.path(), &root, "key", &secret()).code, 1);
     let suggested = actum(&root, &["policy", "suggest"]).stdout;
     assert!(suggested.contains("[budget]\nmax_loc = 3\n"), "{suggested}");
-    // That a content is no secret nobody knows here.
+    // It is unknown here whether a content is a secret.
     assert!(!suggested.contains("[credentials]"), "{suggested}");
     let told = "# 1 of 2 refused changes would pass with this\n# still refused by credentials: ";
     assert!(suggested.contains(told), "{suggested}");
 }
 
-/// D-5: what git or an installation starts by itself is known by name and content, also where a file gets that name.
+/// D-5: files that git or an installation starts by itself are known by name and content, also if a file gets that
+/// name.
 #[test]
 fn files_that_other_programs_act_on_are_denied_or_wait() {
     let (directory, root) = workspace();
@@ -573,7 +574,7 @@ fn files_that_other_programs_act_on_are_denied_or_wait() {
     assert_eq!(apply(ordinary).code, 0);
 }
 
-/// D-5: a hook that lies there switched off is switched on by its mode, and one that checks is switched off by its removal.
+/// D-5: a hook that is switched off is switched on by its mode, and one that checks is switched off by its removal.
 #[test]
 fn every_effect_on_a_hook_waits_for_approval() {
     let (_directory, root) = workspace();

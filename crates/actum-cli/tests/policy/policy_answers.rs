@@ -1,4 +1,4 @@
-//! What operators ask of a policy: whether it does what they expect, why it decided so, what is wrong with it.
+//! Questions of operators about a policy: whether it works as expected, the reasons for a decision, its faults.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::program::{Ended, actum, command, workspace};
 use serde_json::{Value, json};
 
-/// A workspace with this policy.
+/// Makes a workspace with this policy.
 fn ruled(policy: &str) -> (tempfile::TempDir, std::path::PathBuf) {
     let (directory, root) = workspace();
     rule(&root, policy);
@@ -26,7 +26,7 @@ fn explain(root: &Path, arguments: &[&str]) -> Ended {
     actum(root, &[&["policy", "explain"], arguments].concat())
 }
 
-/// Creates a file by a run; its id.
+/// Creates a file by a run; returns its id.
 fn created(root: &Path, name: &str) -> String {
     let change = json!({ "files": [{ "path": name, "content": "text\n" }] });
     fs::write(root.join("../files.json"), change.to_string()).unwrap();
@@ -35,7 +35,7 @@ fn created(root: &Path, name: &str) -> String {
     json_of(&done)["run"].as_str().unwrap().to_owned()
 }
 
-/// How many lines of a terminal of 100 columns a text takes.
+/// Returns the number of lines of a text on a terminal of 100 columns.
 fn lines_on_a_terminal(text: &str) -> usize {
     text.lines().map(|line| line.chars().count().max(1).div_ceil(100)).sum()
 }
@@ -43,7 +43,7 @@ fn lines_on_a_terminal(text: &str) -> usize {
 const MIGRATIONS: &str =
     "[[tier]]\ntier = \"R3\"\npaths = [\"db/\"]\nwhy = \"a migration cannot be run back\"\n";
 
-/// D-5, AA-5: all cases are tried, and those that do not hold are told with what came and why.
+/// D-5, AA-5: all cases are tried, and each failing one is reported with the decision and its reason.
 #[test]
 fn a_test_of_a_policy_tells_each_case_that_does_not_hold() {
     let (_directory, root) = ruled(MIGRATIONS);
@@ -106,7 +106,7 @@ fn a_test_of_a_policy_is_a_document_too() {
     assert_eq!(document["cases"], expected);
 }
 
-/// D-4: what tests nothing is refused, and the operator is shown what a case looks like.
+/// D-4: a file without a case is refused, and the operator gets an example of one.
 #[test]
 fn a_test_without_a_case_is_refused_with_an_example() {
     let (_directory, root) = workspace();
@@ -133,13 +133,13 @@ fn a_test_without_a_case_is_refused_with_an_example() {
     assert!(
         test(&[]).stderr.contains(": line 5: `case.teir` is not known, perhaps `tier` is meant; ")
     );
-    // A policy that cannot be read says nothing of any case.
+    // A policy that cannot be read decides no case.
     fs::write(root.join("actum.test.toml"), example).unwrap();
     rule(&root, "[scpoe]\n");
     assert!(test(&[]).stderr.contains("cannot use this workspace's policy"));
 }
 
-/// AEC-11: the decision as it is recorded, by the policy of then.
+/// AEC-11: the recorded decision, by the policy of that time.
 #[test]
 fn the_decision_about_a_run_is_explained_with_the_policy_that_was_in_force() {
     let (_directory, root) = workspace();
@@ -175,7 +175,7 @@ fn the_decision_about_a_run_is_explained_with_the_policy_that_was_in_force() {
     assert!(explain(&root, &[&run]).stdout.ends_with(": the same\n"));
 }
 
-/// AEC-11, AA-5: what would be said of the same change now is told where it is something else.
+/// AEC-11, AA-5: a different decision about the change under the current policy is reported.
 #[test]
 fn what_the_policy_of_today_would_say_of_a_run_is_told() {
     let (_directory, root) = workspace();
@@ -194,7 +194,7 @@ fn what_the_policy_of_today_would_say_of_a_run_is_told() {
     let verdicts = [&document["verdict"], &document["now"]["verdict"], &document["now"]["tier"]];
     assert_eq!(verdicts, ["allow", "deny", "R3"]);
     assert_ne!(document["policy"], document["policy_now"]);
-    // What is taken back is judged as such, then and now.
+    // An undo is judged as one, then and now.
     assert_eq!(actum(&root, &["undo"]).code, 0);
     let log = json_of(&actum(&root, &["log", "--json"]));
     let undo = log["runs"][0]["run"].as_str().unwrap();
@@ -203,7 +203,7 @@ fn what_the_policy_of_today_would_say_of_a_run_is_told() {
     assert!(explained.ends_with(", in force then and now\n"), "{explained}");
 }
 
-/// AEC-11: what does not follow from what was kept is not explained.
+/// AEC-11: a decision whose documents are incomplete is not explained.
 #[test]
 fn a_decision_of_which_a_document_is_gone_is_not_explained() {
     let (_directory, root) = workspace();
@@ -220,7 +220,7 @@ fn a_decision_of_which_a_document_is_gone_is_not_explained() {
     assert_eq!((refused.code, &json_of(&refused)["reason"]), (4, &json!("REPLAY_REF_MISSING")));
 }
 
-/// D-5: a path that looks like a run can be named, and so can what is no run.
+/// D-5: a path that looks like a run can be named, and so can a word that is no run.
 #[test]
 fn a_path_that_looks_like_a_run_is_named_as_a_path() {
     let (_directory, root) = workspace();
@@ -234,7 +234,7 @@ fn a_path_that_looks_like_a_run_is_named_as_a_path() {
         assert!(explained.stdout.starts_with(&told), "{explained:?}");
         assert_eq!(explained.stderr, "");
     }
-    // What is no run and no file may be either, mistyped.
+    // A word that is neither a run nor a file may be mistyped.
     let absent = explain(&root, &["zzzz"]);
     assert!(absent.stdout.starts_with("zzzz modified: allowed, R2\n"), "{absent:?}");
     assert_eq!(absent.stderr, "note: no run `zzzz`; treated as a path\n");
@@ -257,7 +257,7 @@ fn a_rename_is_explained_with_both_paths() {
     }
 }
 
-/// AEC-10: what is told of ordinary cases is seen at once.
+/// AEC-10: the explanation of ordinary cases fits on a screen.
 #[test]
 fn an_explanation_fits_on_a_screen() {
     let (_directory, root) = workspace();
@@ -277,7 +277,7 @@ fn an_explanation_fits_on_a_screen() {
     }
 }
 
-/// D-5: who trusted a policy is told that it is another one now.
+/// D-5: a user who trusted a policy gets a message when it has changed.
 #[test]
 fn a_policy_that_changed_since_it_was_trusted_is_told_as_such() {
     let (_directory, root) = ruled("[protected]\nprofile = \"critical\"\n");
@@ -299,7 +299,7 @@ fn a_policy_that_changed_since_it_was_trusted_is_told_as_such() {
     assert!(first(check()).ends_with("(this workspace's policy, which can only narrow)"));
 }
 
-/// D-4: what is wrong with a policy is told in one line, in the words of the page on policies.
+/// D-4: a fault of a policy is reported in one line, in the terms of the page on policies.
 #[test]
 fn a_mistake_in_a_policy_is_told_plainly() {
     let (_directory, root) = ruled("[budget]\nmax_files = \"ten\"\n");
@@ -319,7 +319,8 @@ fn a_mistake_in_a_policy_is_told_plainly() {
     }
 }
 
-/// AEC-6, AEC-11: an operator's access policies are told, explained for each agent, asked, and decided by again.
+/// AEC-6, AEC-11: an operator's access policies are listed, explained for each agent, evaluated, and used again in a
+/// replay.
 #[test]
 fn access_policies_are_told_and_asked_and_their_decisions_are_made_again() {
     let (directory, root) = workspace();
@@ -351,7 +352,7 @@ fn access_policies_are_told_and_asked_and_their_decisions_are_made_again() {
     assert_eq!(access_of(&[]), (json!("allow"), json!("permitted by policy 1 of `team.cedar`")));
     let denied = (json!("deny"), json!("forbidden by `no-robots` of `team.cedar`"));
     assert_eq!(access_of(&["--agent", "robot"]), denied);
-    // Values of `door` that docs/policy.md lists, as each entry point asks.
+    // Values of `door` that docs/policy.md lists, as each entry point sends them.
     for (door, verb) in [
         ("command line", &["apply", "../change.diff"][..]),
         ("exec", &["exec", "--", "touch", "new"]),
@@ -394,7 +395,7 @@ fn access_policies_are_told_and_asked_and_their_decisions_are_made_again() {
     let replayed = run(&["replay"]);
     assert_eq!(replayed.code, 0, "{replayed:?}");
     assert!(replayed.stdout.contains("access: allow, permitted by policy 1 of `team.cedar`"));
-    // The policies as they were then are asked, whatever stands in the files now.
+    // The recorded policies are evaluated, whatever the current files are.
     write("permit (principal, action, resource) when { context.fiels < 3 };\n");
     let refused = run(&["undo"]);
     assert!(
@@ -410,7 +411,7 @@ fn access_policies_are_told_and_asked_and_their_decisions_are_made_again() {
     assert_eq!(undone.code, 0, "{undone:?}");
 }
 
-/// D-5, issue 22: a name that starts a program is told with its tier, and one whose content decides with a note.
+/// D-5, issue 22: a name that starts a program is reported with its tier, and one whose content decides with a note.
 #[test]
 fn an_explanation_knows_the_names_that_programs_act_on() {
     let (_directory, root) = ruled("");

@@ -1,4 +1,4 @@
-//! Rules about commands as operators meet them: listed, tried, and explained; and nothing is run by it.
+//! Rules about commands as operators use them: listed, tried, and explained, without running a command.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn rule(root: &Path, policy: &str) {
     fs::write(root.join("actum.toml"), format!("version = 1\n{policy}")).unwrap();
 }
 
-/// A workspace with this policy, which is trusted.
+/// Makes a workspace with this policy, which is trusted.
 fn trusted(policy: &str) -> (tempfile::TempDir, std::path::PathBuf) {
     let (directory, root) = workspace();
     rule(&root, policy);
@@ -28,7 +28,7 @@ fn explain(root: &Path, text: &str) -> Ended {
     actum(root, &["policy", "explain", "--command", text])
 }
 
-/// AA-5, AEC-10: the verdict is told with the rule that decided, and that none is there.
+/// AA-5, AEC-10: the verdict is reported with the rule that decided, or with the lack of one.
 #[test]
 fn a_command_is_explained_by_the_rule_that_decides() {
     let (_directory, root) = trusted(&format!("{CARGO}{RELEASE}"));
@@ -72,7 +72,7 @@ fn a_command_is_explained_by_the_rule_that_decides() {
     );
 }
 
-/// AEC-10: what would need a shell is no command, and is not run.
+/// AEC-10: a text that would need a shell is no command, and is not run.
 #[test]
 fn a_text_that_needs_a_shell_is_refused_and_not_run() {
     let (_directory, root) = trusted(CARGO);
@@ -93,7 +93,7 @@ fn a_text_that_needs_a_shell_is_refused_and_not_run() {
     }
 }
 
-/// D-5: what a cloned repository allows is told as what does not count.
+/// D-5: rules of a cloned repository are reported as not in force.
 #[test]
 fn the_rules_in_force_are_listed_and_those_that_do_not_count_told() {
     let (_directory, root) = workspace();
@@ -112,7 +112,7 @@ fn the_rules_in_force_are_listed_and_those_that_do_not_count_told() {
     assert!(trusted.ends_with(&format!("{allows}{asks}")), "{trusted}");
 }
 
-/// D-4: a rule that another one makes useless was not meant.
+/// D-4: a rule that another one makes useless is a mistake.
 #[test]
 fn a_rule_that_allows_none_of_its_examples_is_warned_about() {
     let (_directory, root) =
@@ -124,7 +124,7 @@ fn a_rule_that_allows_none_of_its_examples_is_warned_about() {
     assert!(warned.stdout.ends_with(told), "{}", warned.stdout);
 }
 
-/// AEC-10, D-4: nothing may be done under a policy with such a rule, and the line is told.
+/// AEC-10, D-4: under a policy with such a rule every change is refused, and the line is reported.
 #[test]
 fn a_shell_that_is_allowed_by_its_beginning_makes_the_policy_unusable() {
     let (_directory, root) = workspace();
@@ -137,7 +137,7 @@ fn a_shell_that_is_allowed_by_its_beginning_makes_the_policy_unusable() {
     }
 }
 
-/// AA-5: a command is expected to be let run, asked about or denied.
+/// AA-5: a command is expected to be allowed, queued or denied.
 #[test]
 fn a_test_of_a_policy_tries_commands_as_well() {
     let (_directory, root) = trusted(CARGO);

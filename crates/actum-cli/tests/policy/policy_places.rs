@@ -1,4 +1,4 @@
-//! Places that rules hold for: the directories above a workspace, and the reports of tasks in it.
+//! Scope of rules: the directories above a workspace, and the reports of tasks in it.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -38,7 +38,7 @@ fn a_root_that_is_chosen_deeper_leaves_no_rule_behind() {
         assert_eq!(actum(&at, &["init"]).code, 0);
         apply(place, &at, name, "text\n")
     };
-    // Where every file is protected or risky no workspace is made at all.
+    // No workspace is made at all where every file is protected or risky.
     fs::create_dir_all(root.join(".husky/.git")).unwrap();
     let refused = actum(&root.join(".husky"), &["init"]);
     assert_eq!(refused.code, 1, "{refused:?}");
@@ -88,7 +88,7 @@ fn a_root_that_is_chosen_deeper_leaves_no_rule_behind() {
         let applied = deeper(at, name);
         assert_eq!(applied.code, 0, "{at}: {applied:?}");
     }
-    // An enclosing policy that cannot be read lets nothing pass, and sets nothing that is the operator's.
+    // An enclosing policy that cannot be read lets nothing pass, and sets no keys that are the operator's.
     for text in ["version = 1\n[scope\n", "version = 1\n[sandbox]\nread = ['/srv']\n"] {
         fs::write(root.join("actum.toml"), text).unwrap();
         let refused = deeper("lib", "b.c");
@@ -98,7 +98,7 @@ fn a_root_that_is_chosen_deeper_leaves_no_rule_behind() {
             "{refused:?}"
         );
     }
-    // In a directory to which anybody may write it is nobody's policy.
+    // In a directory with write permission for all users its policy is ignored.
     fs::set_permissions(&root, Permissions::from_mode(0o777)).unwrap();
     assert_eq!(deeper("lib", "b.c").code, 0);
 }
@@ -137,7 +137,7 @@ fn a_root_that_is_chosen_above_a_repository_leaves_no_rule_behind() {
     assert!(!repository.join("infra/x").exists());
 }
 
-/// EX-16, EX-4, D-5: no change rewrites what a task is taken back with, or a plan that is active.
+/// EX-16, EX-4, D-5: no change rewrites the files that roll a task back, or an active plan.
 #[test]
 fn reports_of_tasks_and_active_plans_are_protected_from_every_change() {
     let (directory, root) = workspace();
@@ -166,7 +166,7 @@ fn reports_of_tasks_and_active_plans_are_protected_from_every_change() {
     }
 }
 
-/// EX-4: a new file in the place of a directory of reports would make every task fail, so it needs approval.
+/// EX-4: a new file in place of a directory of reports would make every task fail, so it needs approval.
 #[test]
 fn a_new_file_where_reports_need_a_directory_needs_approval() {
     let (directory, root) = workspace();
@@ -181,7 +181,7 @@ fn a_new_file_where_reports_need_a_directory_needs_approval() {
     }
 }
 
-/// D-5: of a file over 16 MiB an edit is judged in parts, and git reads only the beginning.
+/// D-5: an edit of a file over 16 MiB is judged in parts, and git reads only the beginning.
 #[test]
 fn a_large_file_does_not_become_the_head_of_a_repository_by_an_edit() {
     let (directory, root) = workspace();

@@ -1,4 +1,4 @@
-//! Plans that wait for a person, as agents and people meet them.
+//! Plans that wait for an approval, as agents and operators use them.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 const CI: &str = ".github/workflows/ci.yml";
 
-/// A workspace with an approval key under a passphrase, and a change that asks for a person.
+/// Makes a workspace with an approval key under a passphrase, and a change that needs an approval.
 fn asking() -> (TempDir, PathBuf) {
     let (directory, root) = workspace();
     let file = directory.path().join("passphrase");
@@ -34,7 +34,7 @@ fn value(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"))
 }
 
-/// Asks for the change; gives the plan that it waits as.
+/// Requests the change; returns its pending plan.
 fn asked(root: &Path) -> String {
     let ended = actum(root, &["apply", "../ci.json", "--json", "--agent", "builder"]);
     assert_eq!(ended.code, 6, "{ended:?}");
@@ -65,7 +65,7 @@ fn what_asks_for_a_person_is_queued_shown_approved_and_proven() {
     let approved = answered(&root, &["approve", plan]);
     assert_eq!(approved.code, 0, "{approved:?}");
     assert_eq!(fs::read_to_string(root.join(CI)).unwrap(), "on: push\n");
-    // The receipt says who agreed, by which key, and what kept others from doing so.
+    // The receipt names the approver, the key, and its protection.
     assert_eq!(actum(&root, &["receipt", "--output", "../receipt.json"]).code, 0);
     assert_eq!(actum(&root, &["verify", "../receipt.json"]).code, 0);
     let record = value(&actum(&root, &["show", "--json"]))["record"].clone();
@@ -78,14 +78,14 @@ fn what_asks_for_a_person_is_queued_shown_approved_and_proven() {
     assert_eq!(twice.code, 1);
     assert!(twice.stderr.contains("an approval counts once"), "{twice:?}");
     assert_eq!(actum(&root, &["queue"]).stdout, "no pending plans\n");
-    // What is over is found here by its beginning as well.
+    // An ended plan is found here by its beginning as well.
     assert_eq!(actum(&root, &["queue", &plan.chars().take(4).collect::<String>()]).code, 0);
     // Its undo is a change like any other.
     assert_eq!(actum(&root, &["undo"]).code, 6);
     assert!(root.join(CI).exists());
 }
 
-/// AA-5: an approval under another umask carries out what was shown.
+/// AA-5: an approval under another umask carries out the change that was shown.
 #[test]
 fn a_plan_keeps_the_umask_that_it_was_queued_under() {
     let (_directory, root) = asking();
@@ -99,7 +99,7 @@ fn a_plan_keeps_the_umask_that_it_was_queued_under() {
     assert_eq!((mode("new"), mode(CI)), (0o644, 0o644));
 }
 
-/// AA-5: two requests that differ by the modes of new files alone are told apart.
+/// AA-5: two requests that differ only in the modes of new files are distinguished.
 #[test]
 fn a_change_that_differs_by_a_mode_is_told_with_both_modes() {
     let (_directory, root) = asking();
@@ -110,7 +110,7 @@ fn a_change_that_differs_by_a_mode_is_told_with_both_modes() {
     assert!(shown.contains("the resulting mode of `new` changed (0644 -> 0600)"), "{shown}");
 }
 
-/// FO-5, AA-5, EX-20: an undo is free of the gates only for the actor whose run it is, where no person approved that.
+/// FO-5, AA-5, EX-20: only the actor of a run undoes it without the gates, and only if the run needed no approval.
 #[test]
 fn an_undo_of_approved_work_or_of_another_agent_is_judged_as_a_new_change() {
     let (directory, root) = asking();
@@ -127,7 +127,7 @@ fn an_undo_of_approved_work_or_of_another_agent_is_judged_as_a_new_change() {
         fs::write(directory.path().join("delete.diff"), diff).unwrap();
         actum(&root, &[&["apply", "../delete.diff", "--json"], arguments].concat())
     };
-    // A key that one agent deleted comes back by that agent and by the user, and by no other agent.
+    // A key that one agent deleted can be restored by that agent and by the user, and by no other agent.
     for (by, code) in [("other", 1), ("builder", 0), ("", 0)] {
         let deleted = delete("key.txt", &["--agent", "builder"]);
         assert_eq!(deleted.code, 0, "{deleted:?}");
@@ -144,7 +144,7 @@ fn an_undo_of_approved_work_or_of_another_agent_is_judged_as_a_new_change() {
         }
         assert_eq!(fs::read_to_string(root.join("key.txt")).unwrap(), key);
     }
-    // A workflow whose deletion a person approved comes back by nobody without another approval.
+    // A workflow whose deletion was approved is restored only with another approval.
     let waits = delete(CI, &["--agent", "builder"]);
     assert_eq!(waits.code, 6, "{waits:?}");
     let plan = value(&waits)["plan"].as_str().unwrap().to_owned();
@@ -161,7 +161,7 @@ fn an_undo_of_approved_work_or_of_another_agent_is_judged_as_a_new_change() {
     assert_eq!(fs::read_to_string(root.join(CI)).unwrap(), "on: push\n");
 }
 
-/// FO-5: an undo without a run takes back the actor's own newest change, wherever the changes of others are.
+/// FO-5: an undo without a run undoes the actor's own newest change, wherever the changes of others are.
 #[test]
 fn an_undo_without_a_run_takes_back_the_actors_own_newest_change() {
     let (directory, root) = workspace();
@@ -198,12 +198,12 @@ fn an_undo_without_a_run_takes_back_the_actors_own_newest_change() {
     // A user owns the changes of all agents that work for them.
     assert_eq!(actum(&root, &["undo"]).code, 0);
     assert!(!root.join("c").exists() && root.join("b").exists());
-    // Named, the change of another is taken back as well.
+    // If it is named, the change of another agent is undone as well.
     assert_eq!(actum(&root, &["undo", "--agent", "a", &b]).code, 0);
     assert!(!root.join("b").exists());
 }
 
-/// FO-5: a redo without a run brings back the actor's own newest undo, wherever the undos of others are.
+/// FO-5: a redo without a run repeats the actor's own newest undo, wherever the undos of others are.
 #[test]
 fn a_redo_without_a_run_brings_back_the_actors_own_newest_undo() {
     let (directory, root) = workspace();
@@ -242,7 +242,7 @@ fn a_redo_without_a_run_brings_back_the_actors_own_newest_undo() {
         assert!(message.contains(&of_b) && message.contains("by the agent `b`"), "{message}");
         assert!(error["hints"].to_string().contains(&format!("actum redo {of_b}")), "{error}");
     }
-    // Named, the undo of another is taken back as well.
+    // If it is named, the undo of another agent is undone as well.
     assert_eq!(actum(&root, &["redo", "--agent", "a", &of_b]).code, 0);
     assert!(root.join("b").exists());
     // A user owns the undos of all agents that work for them.
@@ -295,7 +295,7 @@ fn a_plan_that_is_denied_says_why_to_who_asks_again() {
     assert!(!root.join(CI).exists());
 }
 
-/// AA-5: after the workspace moved.
+/// AA-5: an approval after the files of the workspace changed.
 #[test]
 fn a_plan_whose_files_moved_cannot_be_approved_and_the_message_says_which() {
     let (_directory, root) = asking();
@@ -314,7 +314,7 @@ fn a_plan_whose_files_moved_cannot_be_approved_and_the_message_says_which() {
     assert_eq!(denied.code, 0, "{denied:?}");
 }
 
-/// AA-5: no door that an agent uses can approve.
+/// AA-5: no entry point of an agent can approve.
 #[test]
 fn nobody_approves_without_a_terminal_or_the_passphrase() {
     let (directory, root) = asking();
@@ -330,7 +330,7 @@ fn nobody_approves_without_a_terminal_or_the_passphrase() {
     assert!(!root.join(CI).exists());
     let unknown = actum(&root, &["approve", "zzzz", "--json"]);
     assert_eq!(value(&unknown)["reason"], "UNKNOWN_PLAN");
-    // Where there is no key at all, that is what is said.
+    // Without any key, the message reports that.
     let (directory, root) = workspace();
     change(directory.path(), "on: push\n");
     let plan = asked(&root);
@@ -338,7 +338,7 @@ fn nobody_approves_without_a_terminal_or_the_passphrase() {
     assert!(refused.stderr.contains("actum key make approval"), "{refused:?}");
 }
 
-/// AA-5: who is not shown what is decided decides nothing, and who does not listen any more is not waited for.
+/// AA-5: without a reader of the plan no decision is made, and a watch ends when its reader does.
 #[test]
 fn what_waits_is_told_by_status_and_by_a_watch_that_ends_with_its_reader() {
     let (_directory, root) = asking();
@@ -364,7 +364,7 @@ fn what_waits_is_told_by_status_and_by_a_watch_that_ends_with_its_reader() {
     assert_eq!(value(&actum(&root, &["status", "--json"]))["plans"], json!([]));
 }
 
-/// AA-5: what lies beside the ledger is compared with it.
+/// AA-5: the data beside the ledger is compared with it.
 #[test]
 fn a_request_that_was_changed_beside_the_ledger_is_not_carried_out() {
     let (_directory, root) = asking();
@@ -411,7 +411,7 @@ fn the_operators_command_is_told_of_each_plan_and_a_workspace_can_name_none() {
     assert!(run().stderr.contains("absolute path"));
 }
 
-/// AA-5: what one agent asked for too much of is refused in one act, and nothing of others.
+/// AA-5: the excessive requests of one agent are rejected in one act, and none of others.
 #[test]
 fn all_plans_of_an_agent_or_of_a_workspace_are_denied_in_one_act() {
     let (directory, root) = asking();
@@ -443,8 +443,8 @@ fn all_plans_of_an_agent_or_of_a_workspace_are_denied_in_one_act() {
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 
-/// AA-5, issue 22 (claims): the queue holds the plans of all workspaces; `deny --all` denies those of one, and with an agent
-/// those of the agent everywhere.
+/// AA-5, issue 22 (claims): the queue holds the plans of all workspaces; `deny --all` denies those of one, and with an
+/// agent those of the agent everywhere.
 #[test]
 fn the_queue_lists_all_workspaces_and_a_bulk_denial_one_or_one_agent() {
     let (directory, root) = asking();
@@ -471,7 +471,7 @@ fn the_queue_lists_all_workspaces_and_a_bulk_denial_one_or_one_agent() {
     assert_eq!(waiting(), [other[1].clone()].into());
 }
 
-/// AA-5, issue 22 (claims): a file can do at another path what it did not do before.
+/// AA-5, issue 22 (claims): a file can have another effect at another path.
 #[test]
 fn a_renamed_file_is_shown_whole() {
     let (directory, root) = asking();
@@ -539,7 +539,7 @@ fn the_operators_command_gets_its_environment_from_the_system() {
     assert!(failed.stderr.contains("the plan waits, but the command"), "{failed:?}");
 }
 
-/// D-4: a NUL byte hides no text from the approver, and what is not shown is named.
+/// D-4: a NUL byte hides no text from the approver, and content that is not shown is reported.
 #[test]
 fn the_lines_of_a_text_with_a_nul_byte_are_shown_and_other_binary_contents_named() {
     let (directory, root) = workspace();
@@ -572,7 +572,7 @@ fn no_umask_makes_state_that_its_owner_cannot_use() {
     let again = actum(&root, &["apply", "ci.json"]);
     assert_eq!(again.code, 6, "{again:?}");
     assert_eq!(actum(&root, &["status"]).code, 0);
-    // Nor does it let every user write what is written beside runs.
+    // It does not let every user write the files beside runs, either.
     assert_eq!(under_umask("000", &root, &["key", "export", "-o", "keys.json"]).code, 0);
     let mode = fs::metadata(root.join("keys.json")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o664);

@@ -1,4 +1,4 @@
-//! Where the program is started, and where its output goes.
+//! Start directory of the program, and destinations of its output.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -22,7 +22,7 @@ fn the_workspace_is_found_from_below_and_by_name() {
     };
     assert_eq!(from_above(&["-C", "workspace/sub", "undo"]).code, 0);
     assert_eq!(text(&root, "a.txt"), "1\n");
-    // The input lies where `-C` leads, too.
+    // The input is found in the directory of `-C`, too.
     assert_eq!(from_above(&["apply", "-C", "workspace", "../change.diff"]).code, 0);
     assert!(!below.join(".actum").exists() && !directory.path().join(".actum").exists());
 }
@@ -142,7 +142,7 @@ fn retain(root: &std::path::Path, runs: u64) {
     fs::write(policy, format!("version = 1\n[retention]\nruns = {runs}\ndays = 0\n")).unwrap();
 }
 
-/// FO-9: what is forgotten cannot be undone, and what is kept can.
+/// FO-9: a forgotten run cannot be undone, and a kept one can.
 #[test]
 fn gc_forgets_the_oldest_runs_beyond_the_limit() {
     let (_directory, root) = workspace();
@@ -184,7 +184,7 @@ fn a_stray_workspace_in_a_shared_directory_takes_in_nothing_below_it() {
     let made = format!("note: made a workspace in {}\nnote: {skipped}", below.display());
     assert_eq!(applied.stderr, made);
     assert_eq!(text(&below, "a.txt"), "a\n");
-    // Named, it is used.
+    // It is used if it is named.
     assert_eq!(actum(&below, &["-C", "..", "status"]).code, 0);
 }
 
@@ -217,8 +217,8 @@ fn a_workspace_of_another_user_above_is_passed_over() {
     assert_eq!(refused.code, 1);
 }
 
-/// D-5, AEC-8: nothing above the home directory is a workspace of what lies in it. The home directory is the one that the
-/// system knows, in a mount namespace here, since no variable leads to another one.
+/// D-5, AEC-8: no directory above the home directory is a workspace of a directory in it. The home directory is the one
+/// that the system knows, in a mount namespace here, since no variable selects another one.
 #[test]
 fn discovery_ends_at_the_home_directory() {
     let directory = tempfile::tempdir().unwrap();
@@ -253,7 +253,7 @@ fn discovery_ends_at_the_home_directory() {
     assert_eq!(status().code, 0);
 }
 
-/// FO-9: what ends undo is recorded, and below the operator's retention it needs the approval key.
+/// FO-9: a collection that ends undo is recorded, and below the operator's retention it needs the approval key.
 #[test]
 fn gc_below_the_retention_needs_the_approval_key_and_is_recorded() {
     let (directory, root) = workspace();
@@ -319,7 +319,7 @@ fn gc_below_the_retention_needs_the_approval_key_and_is_recorded() {
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 
-/// FO-9: within the retention no key of a person is needed, and the ledger records it all the same.
+/// FO-9: within the retention no approval key is needed, and the ledger records it all the same.
 #[test]
 fn gc_within_the_retention_is_recorded() {
     let (_directory, root) = workspace();
@@ -333,13 +333,13 @@ fn gc_within_the_retention_is_recorded() {
     let ledger = actum(&root, &["ledger", "show", "--json"]).stdout;
     assert!(ledger.contains("HISTORY_FORGOTTEN"), "{ledger}");
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
-    // A workspace cannot say what is kept of its own history.
+    // A workspace cannot set the retention of its own history.
     fs::write(root.join("actum.toml"), "version = 1\n[retention]\nruns = 0\ndays = 0\n").unwrap();
     let refused = actum(&root, &["gc", "--max-runs", "0"]);
     assert!(refused.stderr.contains("it sets `retention`"), "{refused:?}");
 }
 
-/// AEC-8: a ledger that is full starts nothing and says how it goes on; what was recorded stays readable.
+/// AEC-8: a full ledger starts no run and reports how to continue; the recorded entries stay readable.
 #[test]
 fn a_full_ledger_takes_no_run_and_says_so() {
     let (_directory, root) = workspace();
@@ -364,7 +364,7 @@ fn a_full_ledger_takes_no_run_and_says_so() {
     assert!(refused.stderr.contains("it sets `ledger`"), "{refused:?}");
 }
 
-/// AEC-8: where memory is short a command ends by itself, and says why where it can still say anything.
+/// AEC-8: if memory is short, a command ends by itself, and reports the reason if it still can.
 #[test]
 fn too_little_memory_is_an_error_and_no_hang() {
     use std::os::unix::process::ExitStatusExt;
@@ -417,7 +417,7 @@ fn the_state_of_a_workspace_is_closed_to_other_users() {
     }
 }
 
-/// FO-7, issue 22 (claims): a symbolic link in the way to the root is followed, and the root is its target.
+/// FO-7, issue 22 (claims): a symbolic link on the way to the root is followed, and the root is its target.
 #[test]
 fn a_link_to_the_root_leads_to_the_workspace_at_its_target() {
     let (directory, root) = workspace();
@@ -432,7 +432,7 @@ fn a_link_to_the_root_leads_to_the_workspace_at_its_target() {
     }
 }
 
-/// AEC-8, issue 22 (claims): a workspace around a mounted file system is not found from within that.
+/// AEC-8, issue 22 (claims): a workspace around a mounted file system is not discovered from inside it.
 #[test]
 fn discovery_ends_at_the_file_system() {
     let (_directory, root) = workspace();

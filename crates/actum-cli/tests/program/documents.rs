@@ -1,4 +1,4 @@
-//! Holds JSON documents to the published types and schemas.
+//! Checks JSON documents against the published types and schemas.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Documents that are contracts of their own, with their fields in another order than in the types.
 const OF_OTHER_ORDER: [&str; 2] = ["actum.keyring/1", "actum.task-status/1"];
 
-/// Type and schema of each document, by its format.
+/// Returns the type and schema of each document, by its format.
 fn known() -> &'static BTreeMap<&'static str, (&'static DocumentType, Validator)> {
     static KNOWN: OnceLock<BTreeMap<&str, (&DocumentType, Validator)>> = OnceLock::new();
     KNOWN.get_or_init(|| {
@@ -23,8 +23,8 @@ fn known() -> &'static BTreeMap<&'static str, (&'static DocumentType, Validator)
     })
 }
 
-/// Checks a document: it is valid against its schema, and its type reads it and writes the same text again. Returns
-/// false where the text is no document that `actum-api` has a type of.
+/// Checks a document: it is valid against its schema, and its type parses it and writes it unchanged. Returns false if
+/// `actum-api` has no type of the document.
 pub(crate) fn check_document(text: &str) -> bool {
     let Ok(document) = serde_json::from_str::<Value>(text) else { return false };
     let Some(format) = document.get("format").and_then(Value::as_str) else { return false };

@@ -1,5 +1,5 @@
-//! Starts the program in a directory, with an empty environment and the usual umask. Each JSON document that it prints is
-//! held to its published schema.
+//! Starts the program in a directory, with an empty environment and the usual umask. Each JSON document in its output
+//! is checked against its published schema.
 
 pub(crate) mod documents;
 
@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 
 use actum_testkit::known_home;
 
-/// How the program ended.
+/// Outcome of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ended {
     pub(crate) code: i32,
@@ -33,20 +33,20 @@ impl From<Output> for Ended {
     }
 }
 
-/// The directory of the operator's configuration, beside the home. Most tests have none: nobody's own policy is in
-/// force in a test.
+/// Returns the directory of the operator's configuration, beside the home. Most tests have none, so that no policy of
+/// the real user is in force in a test.
 pub(crate) fn operator_of(directory: &Path) -> PathBuf {
     home_of(directory).with_file_name("config")
 }
 
-/// The program, about to be started in `directory`.
+/// Returns the program, about to be started in `directory`.
 pub(crate) fn command(directory: &Path, arguments: &[&str]) -> Command {
     command_under("022", directory, arguments)
 }
 
-/// The same under another umask.
+/// Returns the program under another umask.
 fn command_under(umask: &str, directory: &Path, arguments: &[&str]) -> Command {
-    // A umask is set before a program starts, and nothing in std sets one.
+    // A umask is set before a program starts, and std has no function for it.
     let script = format!("umask {umask}; exec \"$0\" \"$@\"");
     let mut command = Command::new("/bin/sh");
     command.args(["-c", &script, env!("CARGO_BIN_EXE_actum")]);
@@ -71,16 +71,17 @@ const KEYS_THAT_WIDEN: [&str; 11] = [
     "decision = \"allow\"",
 ];
 
-/// The same command where all of the operator's policy counts, if that lets programs do more. Streams are set
-/// afterwards.
+/// Returns the command in a place where the whole policy of the operator is in force, if that lets programs do more.
+/// Streams are set afterwards.
 pub(crate) fn where_policies_count(directory: &Path, command: Command) -> Command {
     let policy = fs::read_to_string(operator_of(directory).join("actum/actum.toml"));
     let widens = |policy: String| KEYS_THAT_WIDEN.iter().any(|it| policy.contains(it));
     if policy.is_ok_and(widens) { at_known_place(command) } else { command }
 }
 
-/// The same command where its `XDG_CONFIG_HOME` is the place that the system knows for the user's configuration: in a mount
-/// namespace with a password database of its own, since no variable may do that. Streams are set afterwards.
+/// Returns the command with its `XDG_CONFIG_HOME` as the directory that the system knows for the user's configuration.
+/// It runs in a mount namespace with a password database of its own, since no variable may select that directory.
+/// Streams are set afterwards.
 pub(crate) fn at_known_place(command: Command) -> Command {
     let variable = |name: &str| {
         let mut all = command.get_envs();
@@ -89,7 +90,7 @@ pub(crate) fn at_known_place(command: Command) -> Command {
     let configuration = variable("XDG_CONFIG_HOME").expect("the command says where it is");
     let person = configuration.with_file_name("person");
     fs::create_dir_all(&person).expect("a directory of the test");
-    // What is there may be a copy of another one, by its link or by its content.
+    // The existing file may be a copy of another one, by its link or by its content.
     let link = person.join(".config");
     if fs::read_link(&link).ok().as_ref() != Some(&configuration) {
         drop(fs::remove_file(&link).or_else(|_| fs::remove_dir_all(&link)));
@@ -100,8 +101,8 @@ pub(crate) fn at_known_place(command: Command) -> Command {
     within
 }
 
-/// Where the ledger of what happens in `directory` is: beside the workspace, in the directory of the test,
-/// where there is room.
+/// Returns the home of the ledger for `directory`: beside the workspace, in the directory of the test, if there is
+/// space.
 pub(crate) fn home_of(directory: &Path) -> PathBuf {
     let temporary = [std::env::temp_dir(), PathBuf::from("/dev/shm"), PathBuf::from("/tmp")];
     let is_top =
@@ -117,8 +118,8 @@ pub(crate) fn home_of(directory: &Path) -> PathBuf {
     }
 }
 
-/// Makes an approval key for what happens in `directory`, before anything is recorded there; returns the file that
-/// holds its passphrase.
+/// Makes an approval key for `directory`, before anything is recorded there; returns the file that holds its
+/// passphrase.
 #[allow(dead_code, reason = "not every test needs the operator")]
 pub(crate) fn approval_key(directory: &Path) -> String {
     let file = home_of(directory).with_file_name("passphrase-of-approvals");
@@ -130,7 +131,7 @@ pub(crate) fn approval_key(directory: &Path) -> String {
     file
 }
 
-/// Has a copied installation accept that its configuration is elsewhere, as that of a moved one is.
+/// Makes a copied installation accept that its configuration is elsewhere, as after a move.
 #[allow(dead_code, reason = "not every test copies an installation")]
 pub(crate) fn forget_configuration(directory: &Path) {
     match fs::remove_file(home_of(directory).join("configuration")) {
@@ -150,7 +151,7 @@ pub(crate) fn under_umask(umask: &str, directory: &Path, arguments: &[&str]) -> 
     command_under(umask, directory, arguments).output().expect("the program starts").into()
 }
 
-/// A workspace with `a.txt` and `sub/b.txt`, and beside it `change.diff`, which edits both.
+/// Makes a workspace with `a.txt` and `sub/b.txt`, and beside it `change.diff`, which edits both.
 #[allow(dead_code, reason = "scenarios bring their own files")]
 pub(crate) fn workspace() -> (tempfile::TempDir, std::path::PathBuf) {
     let directory = tempfile::tempdir().expect("a directory for the test");
@@ -171,38 +172,39 @@ pub(crate) fn workspace() -> (tempfile::TempDir, std::path::PathBuf) {
     (directory, root)
 }
 
-/// Takes the ledger away that made the workspace at `root`, so that it belongs to none.
+/// Removes the ledger that made the workspace at `root`, so that it belongs to none.
 #[allow(dead_code, reason = "not every test begins without a ledger")]
 pub(crate) fn without_ledger(root: &Path) {
     fs::remove_dir_all(home_of(root)).expect("the home of the test");
     fs::remove_dir_all(root.join(".actum/recorded")).expect("the notes of ledgers");
 }
 
-/// The text of a file in `root`.
+/// Returns the text of a file in `root`.
 #[allow(dead_code, reason = "scenarios compare whole trees")]
 pub(crate) fn text(root: &Path, path: impl AsRef<OsStr>) -> String {
     let path = root.join(Path::new(path.as_ref()));
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What stands for the keys of a test, in the order in which they are met.
+/// Placeholders for the keys of a test, in the order of their first occurrence.
 const KEYS: [&str; 4] =
     ["5f0c1d7a92e4b831", "c2716be08d34fa95", "90ab34e17f5d286c", "e81d5730c96ba24f"];
-/// What stands for a hash that depends on keys.
+/// Placeholder for a hash that depends on keys.
 const HASH: &str = "3c1e07a9d5824bf6e0937d1c58ab42f06d9e1b7453c80fa2e7d4916b0a35c8fd";
-/// What stands for the ids of blocks of leases, in the order in which they are met.
+/// Placeholders for the ids of blocks of leases, in the order of their first occurrence.
 const LEASES: [&str; 3] = [
     "9c41f0d27ab86e35c1f97d204b8ea6130d5c72fe94ab1836e07f2cd95b148a60",
     "4be7a90c15d8f326702ce91ab4d58f63e1097bc25da8f4603917cbe5820dfa16",
     "d06a3f81e92b47c5580e1dc7f4a93b260c8e5d71b9f2460ea7135dc84be09f72",
 ];
-/// What stands for the name of a workspace, and of a log.
+/// Placeholder for the name of a workspace, and of a log.
 const NAME: &str = "7kq2m9x4c0vd";
 
-/// What stands for the id of an action.
+/// Placeholder for the id of an action.
 const ACTION: &str = "w5j64vq3rg50";
 
-/// The same text on every machine: keys are random, and what they sign follows from them.
+/// Returns the text with placeholders for values that differ between machines: keys are random, and signatures depend
+/// on them.
 #[allow(dead_code, reason = "not every test compares whole texts")]
 pub(crate) fn without_chance(text: &str) -> String {
     let mut text = text.to_owned();
@@ -277,7 +279,7 @@ pub(crate) fn without_chance(text: &str) -> String {
         .replace(&format!("  {name}  "), "  ann  ")
 }
 
-/// Replaces each piece of `length` bytes of a kind that stands behind `marker`, and no longer one.
+/// Replaces each piece of exactly `length` bytes of a kind that follows `marker`.
 fn replaced_behind(
     text: &str,
     marker: &str,
@@ -301,7 +303,7 @@ fn replaced_behind(
     out
 }
 
-/// The user who runs the tests.
+/// Returns the user who runs the tests.
 fn user() -> (String, u32) {
     let uid = fs::metadata("/proc/self").expect("this process").uid();
     let users = fs::read_to_string("/etc/passwd").unwrap_or_default();

@@ -11,9 +11,9 @@
 //!   stderr      the same; absent where nothing was written
 //! ```
 //!
-//! Run ids become `RUN000000001` and so on in the order of the log, which commands may use; key ids
-//! become `KEY0000000000001` and so on; times become the year 2000, and the directory becomes `/WORK`. `UPDATE_SCENARIOS=1` writes `stdout`
-//! and `stderr` anew, never `after`.
+//! Run ids become `RUN000000001` and so on in the order of the log, which commands may use. Key ids become
+//! `KEY0000000000001` and so on, times become the year 2000, and the directory becomes `/WORK`. `UPDATE_SCENARIOS=1`
+//! regenerates `stdout` and `stderr`, never `after`.
 
 mod tree;
 
@@ -26,7 +26,7 @@ use super::program::{Ended, actum, home_of, without_chance, without_ledger};
 
 const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/scenarios");
 
-/// The names of all scenario directories, in order.
+/// Returns the names of all scenario directories, in order.
 pub(crate) fn names() -> Vec<String> {
     let entries = fs::read_dir(DIRECTORY).unwrap().map(Result::unwrap);
     let directories = entries.filter(|entry| entry.file_type().unwrap().is_dir());
@@ -36,7 +36,7 @@ pub(crate) fn names() -> Vec<String> {
     names
 }
 
-/// The sentence in the name of a scenario directory.
+/// Returns the sentence in the name of a scenario directory.
 pub(crate) fn sentence(name: &str) -> &str {
     let (number, sentence) = name.split_once('_').expect("a scenario is called NNN_sentence");
     assert!(number.len() == 3 && number.parse::<u16>().is_ok(), "{name}: no number of 3 digits");
@@ -60,10 +60,10 @@ pub(crate) fn play(wanted: &str) {
     compare(&scenario.join("stderr"), &told.stderr);
 }
 
-/// Those that show several keys of one ledger, which stay apart by their places in the keyring.
+/// Verbs that show several keys of one ledger, which are distinguished by their positions in the keyring.
 const LEDGER_VERBS: [&str; 5] = ["key", "ledger", "receipt", "replay", "verify"];
 
-/// A copy of the scenario's files in a directory of its own.
+/// Copy of the scenario's files in a directory of its own.
 struct Stage {
     directory: tempfile::TempDir,
     workspace: PathBuf,
@@ -81,14 +81,14 @@ impl Stage {
                 fs::copy(entry.path(), directory.path().join(entry.file_name())).unwrap();
             }
         }
-        // So that no directory above can be taken for the workspace.
+        // Made so that no directory above can be used as the workspace.
         assert_eq!(actum(&workspace, &["init"]).code, 0);
         // A scenario shows the first use as well.
         without_ledger(&workspace);
         Self { directory, workspace }
     }
 
-    /// The ids of all runs that ended, oldest first.
+    /// Returns the ids of all runs that ended, oldest first.
     fn runs(&self) -> Vec<String> {
         let log = actum(&self.workspace, &["log", "--json", "-n", "1000"]);
         let log: serde_json::Value = serde_json::from_str(&log.stdout).unwrap();
@@ -109,7 +109,7 @@ impl Stage {
         without_chance(&without_times(&text))
     }
 
-    /// What has another name each time in the ledger.
+    /// Returns the names in the ledger that differ each time.
     fn names(&self) -> Vec<(String, String)> {
         let home = home_of(&self.workspace);
         let mut names = Vec::new();
@@ -141,7 +141,7 @@ fn placeholder(index: usize) -> String {
     format!("RUN{:09}", index + 1)
 }
 
-/// What was written so far.
+/// Output so far.
 #[derive(Default)]
 struct Transcript {
     stdout: String,
@@ -174,7 +174,7 @@ fn compare(expected: &Path, told: &str) {
     #[allow(clippy::disallowed_methods, reason = "the one switch of this runner")]
     if std::env::var_os("UPDATE_SCENARIOS").is_some() {
         if told.is_empty() {
-            drop(fs::remove_file(expected)); // most often it is not there
+            drop(fs::remove_file(expected)); // in most cases it does not exist
         } else {
             fs::write(expected, told).unwrap();
         }
@@ -187,7 +187,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Replaces each RFC 3339 time in UTC by one that is always the same.
+/// Replaces each RFC 3339 time in UTC by a fixed one.
 fn without_times(text: &str) -> String {
     let pattern = "0000-00-00T00:00:00";
     let fits = |candidate: &[u8]| {

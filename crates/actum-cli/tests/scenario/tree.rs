@@ -1,11 +1,11 @@
-//! The files, links and directories of a workspace, `.actum` aside.
+//! Files, links and directories of a workspace, except `.actum`.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// What is in a directory. A mode is told where it matters.
+/// Content of a directory. A mode is included if it matters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tree(BTreeMap<PathBuf, Node>);
 
@@ -26,8 +26,8 @@ impl std::fmt::Debug for Content {
 }
 
 impl Tree {
-    /// What a scenario has in `directory`, with the modes that its file `modes` has for `side`. Of
-    /// a fixture's own modes only the executable bit counts, since git keeps no more.
+    /// Reads the files of a scenario in `directory`, with the modes that its file `modes` has for `side`. Of a
+    /// fixture's own modes only the executable bit counts, since git keeps no more.
     pub(crate) fn of_fixture(directory: &Path, modes: &Path, side: &str) -> Self {
         let mut tree = Self(BTreeMap::new());
         if directory.exists() {
@@ -46,7 +46,7 @@ impl Tree {
         tree
     }
 
-    /// What is in a workspace, with the modes that `expected` has too.
+    /// Reads a workspace, with the modes that `expected` has, too.
     pub(crate) fn of_workspace(directory: &Path, expected: &Self) -> Self {
         let mut nodes = BTreeMap::new();
         collect(directory, Path::new(""), &mut nodes);
@@ -56,7 +56,7 @@ impl Tree {
         })
     }
 
-    /// Makes it in `directory`.
+    /// Writes the tree to `directory`.
     pub(crate) fn write(&self, directory: &Path) {
         for (path, node) in &self.0 {
             let path = directory.join(path);

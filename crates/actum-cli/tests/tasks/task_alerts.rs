@@ -1,4 +1,4 @@
-//! What of a task a person is told, until somebody has looked at it.
+//! Alerts about a task, until the user marks them as seen.
 
 use std::fs;
 use std::path::Path;
@@ -15,12 +15,12 @@ fn alerts(root: &Path) -> Vec<Value> {
     value(&actum(root, &["queue", "--json"]))["alerts"].as_array().unwrap().clone()
 }
 
-/// A task that was to change a protected file.
+/// Runs a task that tries to change a protected file.
 fn refused(root: &Path) -> Ended {
     refused_at(root, ".env", "builder")
 }
 
-/// The same for another first file, by another agent.
+/// Runs a task with another first file, by another agent.
 fn refused_at(root: &Path, file: &str, agent: &str) -> Ended {
     put(root, &plan(json!([replace("a", file, "x"), replace("b", ".env.local", "x")])), "");
     let ended = actum(root, &["run", "../task.json", "--agent", agent]);
@@ -59,7 +59,7 @@ fn a_plan_with_a_protected_file_waits_in_the_queue_until_somebody_has_looked_at_
     assert_eq!(ended.code, 0, "{ended:?}");
 }
 
-/// EX-18: what is no alert, or was seen, cannot be seen; those that wait stay.
+/// EX-18: only pending alerts can be marked as seen; a wrong number changes nothing.
 #[test]
 fn only_alerts_that_wait_can_be_seen_one_or_all_of_them() {
     let (_directory, root) = workspace();
@@ -93,7 +93,7 @@ fn only_alerts_that_wait_can_be_seen_one_or_all_of_them() {
     assert_eq!(actum(&root, &["queue", "--seen", "all"]).stdout, "no pending alerts\n");
 }
 
-/// EX-18: alerts of one kind, user and workspace are one line, whatever names an agent chooses, and push no other off.
+/// EX-18: alerts of one kind, user and workspace are one line, whatever names an agent chooses, and displace no other.
 #[test]
 fn alerts_of_one_kind_are_one_line_that_says_how_many_they_are() {
     let (_directory, root) = workspace();
@@ -115,7 +115,7 @@ fn alerts_of_one_kind_are_one_line_that_says_how_many_they_are() {
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 
-/// EX-18: what a person need not be told of is told to who asked alone.
+/// EX-18: an event that needs no user is reported to the caller alone.
 #[test]
 fn a_task_that_failed_or_was_not_approved_raises_no_alert() {
     let (_directory, root) = workspace();
@@ -145,7 +145,8 @@ fn a_path_that_only_plans_may_not_touch_is_refused_with_its_profile() {
     assert_eq!(actum(&root, &["apply", "../readme.diff"]).code, 0);
 }
 
-/// EX-4, D-5: neither state that no change may touch nor another mistake in the plan hides a protected target.
+/// EX-4, D-5: a protected target is reported even beside state that no change may touch, or beside another error in the
+/// plan.
 #[test]
 fn every_protected_target_of_a_plan_is_listed_also_where_the_plan_cannot_be_read() {
     let (_directory, root) = workspace();
@@ -201,7 +202,7 @@ fn each_message_of_equal_alerts_is_listed_and_only_those_shown_are_marked() {
     }
     let number = format!("{}..{}", open[0]["alert"], open[0]["last_alert"]);
     assert!(listed.contains(&format!("`actum queue --seen {number}`")), "{listed}");
-    // One that comes after the look.
+    // An alert that was raised after the list was printed.
     refused_at(&root, ".env.later", "builder");
     let seen = actum(&root, &["queue", "--seen", &number]);
     assert_eq!(seen.code, 0, "{seen:?}");
@@ -213,7 +214,7 @@ fn each_message_of_equal_alerts_is_listed_and_only_those_shown_are_marked() {
     assert_eq!(left[0]["messages"], Value::Null);
 }
 
-/// EX-18, issue 22: however many messages an agent makes, the list shows some of them and says how many more there are.
+/// EX-18, issue 22: however many messages an agent makes, the list shows some of them and the number of the others.
 #[test]
 fn of_many_messages_the_list_says_how_many_it_leaves_out() {
     let (_directory, root) = workspace();

@@ -1,4 +1,4 @@
-//! What an action of a task plan may not make of a file.
+//! Content that an action of a task plan may not leave in a file.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn replace(id: &str, target: &str, pattern: &str, replacement: &str) -> Value {
     action(id, "FILE_MODIFY", target, operation)
 }
 
-/// The preview of a plan with these actions, which goes on after one fails.
+/// Previews a plan with these actions, which continues after a failure.
 fn previewed(root: &Path, actions: Value) -> Value {
     let plan = json!({
         "plan_id": "plan-001",
@@ -35,7 +35,7 @@ fn previewed(root: &Path, actions: Value) -> Value {
     previewed
 }
 
-/// How each action ended: its id, and its error code, or 0 where it was done.
+/// Returns the outcome of each action: its id, and its error code, or 0 for success.
 fn ends(previewed: &Value) -> Vec<(&str, u64)> {
     let actions = previewed["actions"].as_array().unwrap().iter();
     let end = |acted: &'_ Value| match acted["status"].as_str().unwrap() {
@@ -46,7 +46,7 @@ fn ends(previewed: &Value) -> Vec<(&str, u64)> {
     actions.map(|acted| (acted["action_id"].as_str().unwrap(), end(acted))).collect()
 }
 
-/// EX-20: of an action that leaves what cannot be read nothing is left, and the others are as if it was not there.
+/// EX-20: an action that leaves an unparsable file has no effect, and the others are as without it.
 #[test]
 fn json_and_yaml_that_could_be_read_can_be_read_after_each_action() {
     let (_directory, root) = workspace();
@@ -98,13 +98,13 @@ fn json_and_yaml_that_could_be_read_can_be_read_after_each_action() {
     assert_eq!(text(&root, "config.json"), "{\n  \"port\": 1\n}\n");
 }
 
-/// EX-9, EX-20: what `SCHEMA_UPDATE` leaves is a schema, which other actions need not.
+/// EX-9, EX-20: `SCHEMA_UPDATE` leaves a schema, which other actions need not do.
 #[test]
 fn an_update_of_a_schema_leaves_a_schema() {
     let (_directory, root) = workspace();
     let schema = "{\n  // kept\n  \"properties\": { \"id\": { \"type\": \"integer\" } }\n}\n";
     fs::write(root.join("order.json"), schema).unwrap();
-    // Its name says nothing, and it is read to its end.
+    // Its name is no evidence, and it is read to its end.
     let long = format!("{{ \"title\": \"{}\" }}\n", "x".repeat(20_000));
     fs::write(root.join("order.schema"), long).unwrap();
     let title =
@@ -138,7 +138,7 @@ fn an_update_of_a_schema_leaves_a_schema() {
     assert!(message(1).contains("only the published drafts are known"), "{}", message(1));
 }
 
-/// EX-9: each type of action is known; those on files are done, and the two that are not available say so.
+/// EX-9: each type of action is known; those on files are done, and the two unavailable ones report it.
 #[test]
 fn each_type_of_action_is_done_or_said_not_to_be_available() {
     let (_directory, root) = workspace();
@@ -172,7 +172,7 @@ fn each_type_of_action_is_done_or_said_not_to_be_available() {
     assert_eq!(ends(&previewed)[5..], [("sql", 1050), ("pipeline", 1052)]);
 }
 
-/// EX-20: an interpreter, a hook and the right to run are declared, or there are none.
+/// EX-20: an interpreter, a hook and execute permission must be declared.
 #[test]
 fn nothing_runs_that_the_plan_does_not_declare() {
     let (_directory, root) = workspace();
@@ -232,7 +232,7 @@ fn a_credential_is_refused_and_not_shown() {
     let gate = gates.iter().find(|gate| gate["gate"] == "credentials").unwrap();
     assert_eq!(gate["verdict"], "deny", "{gate}");
     assert!(!gate.to_string().contains(&secret));
-    // Nor does it come into what is said of content that cannot be read.
+    // It is not part of the message about content that cannot be parsed, either.
     let broken = previewed(&root, json!([create("a", "keys.json", &format!("{{ {secret} }}\n"))]));
     assert_eq!(ends(&broken), [("a", 1111)]);
     assert!(!broken.to_string().contains(&secret), "{broken}");

@@ -14,16 +14,16 @@ use serde_json::{Value, json};
 
 /// Length of a line of the file, in bytes.
 const LINE: usize = 64;
-/// The first size of a file that is not held in memory, and so the smallest with a delta.
+/// Smallest size of a file that is not held in memory, and so the smallest with a delta.
 const LARGE: usize = (1 << 20) + LINE;
 
-/// Digest that is a line, without its last digit.
+/// Returns a digest as a line, without its last digit.
 fn digits(number: usize) -> String {
     let digest = Digest::of(&number.to_le_bytes()).to_string();
     digest.get(..LINE - 1).unwrap().to_owned()
 }
 
-/// Lines that repeat nowhere.
+/// Returns lines that repeat nowhere.
 fn lines(size: usize) -> Vec<u8> {
     (0..size / LINE).flat_map(|number| (digits(number) + "\n").into_bytes()).collect()
 }
@@ -54,7 +54,7 @@ fn backups(root: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.unwrap().path()).collect()
 }
 
-/// How many bytes the files below a directory have.
+/// Returns the number of bytes of the files below a directory.
 fn stored(directory: &Path) -> u64 {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap());
     entries
@@ -109,7 +109,7 @@ fn a_large_file_is_backed_up_by_its_blocks_and_both_ways_back_restore_it() {
     }
 }
 
-/// EX-16: a file that was edited since is named, and stays as it is.
+/// EX-16: a file that was edited later is reported, and stays unchanged.
 #[test]
 fn a_large_file_that_was_edited_since_is_refused_by_name() {
     let (_directory, root) = workspace();
@@ -148,7 +148,7 @@ fn a_rollback_by_a_delta_that_was_rewritten_is_refused() {
     assert!(tree(&root) == before);
 }
 
-/// EX-16: where the workspace has lost the blocks of its history, those of the backup give the file back.
+/// EX-16: if the workspace has lost the blocks of its history, those of the backup restore the file.
 #[test]
 fn a_rollback_takes_the_delta_of_the_backup_where_the_history_has_lost_its_own() {
     let (_directory, root) = workspace();
@@ -165,7 +165,8 @@ fn a_rollback_takes_the_delta_of_the_backup_where_the_history_has_lost_its_own()
     assert!(tree(&root) == before);
 }
 
-/// EX-16: what the run left is the only thing that a delta gives the old content from, so nothing removes it before that is at the path.
+/// EX-16: a delta restores the old content only from the result of the run, so nothing removes that before the old
+/// content is at the path.
 #[test]
 fn what_a_killed_script_moved_aside_is_kept_until_the_delta_was_applied() {
     let aside = displaced_name(&RelPath::new(b"large").unwrap());
@@ -192,7 +193,7 @@ fn what_a_killed_script_moved_aside_is_kept_until_the_delta_was_applied() {
     }
 }
 
-/// EX-16: a task of an earlier version, whose backup of a large file is a copy, is taken back as before.
+/// EX-16: a task of an earlier version, whose backup of a large file is a copy, is rolled back as before.
 #[test]
 fn a_manifest_of_whole_copies_of_large_files_still_works() {
     for by_script in [true, false] {

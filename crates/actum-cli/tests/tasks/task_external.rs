@@ -1,4 +1,5 @@
-//! External pipelines of task plans: they reach outside of the workspace, run last, and cannot be taken back (EX-9, EX-12).
+//! External pipelines of task plans: they have effects outside of the workspace, run last, and cannot be rolled back
+//! (EX-9, EX-12).
 
 use std::fs;
 use std::io::{Read, Write};
@@ -27,7 +28,7 @@ impl Service {
         Self { listener, port }
     }
 
-    /// Messages that came since the last call.
+    /// Returns the messages since the last call.
     fn messages(&self) -> Vec<String> {
         let mut messages = Vec::new();
         while let Ok((mut stream, _)) = self.listener.accept() {
@@ -40,7 +41,7 @@ impl Service {
     }
 }
 
-/// Shell text that sends the first line of a file to the service.
+/// Returns shell text that sends the first line of a file to the service.
 fn send(service: &Service, file: &str) -> String {
     let port = service.port;
     format!(
@@ -67,14 +68,14 @@ fn pipeline(id: &str, name: &str) -> Value {
     action(id, "PIPELINE_RUN", "ship.txt", operation)
 }
 
-/// A plan whose failures roll nothing back.
+/// Returns a plan whose failures roll nothing back.
 fn keeping(actions: Value) -> Value {
     let mut plan = plan(actions);
     plan["execution_instructions"] = json!({ "rollback_on_failure": false });
     plan
 }
 
-/// A workspace with an approval key, and the file with its passphrase.
+/// Makes a workspace with an approval key, and the file with its passphrase.
 fn signed() -> (tempfile::TempDir, PathBuf, String) {
     let (directory, root) = workspace();
     let key = approval_key(&root);
@@ -105,15 +106,15 @@ fn run_until_signal(root: &Path, service: &Service, signal: Signal) {
     started.wait().unwrap();
 }
 
-/// The external pipelines of the run that ended last, as its receipt has them.
+/// Returns the external pipelines of the run that ended last, as recorded in its receipt.
 fn recorded(root: &Path) -> Vec<Value> {
     let shown: Value = serde_json::from_str(&actum(root, &["show", "--json"]).stdout).unwrap();
     shown["record"]["external"].as_array().unwrap_or_else(|| panic!("{shown:#}")).clone()
 }
 
-/// EX-9, EX-13, D-8: an external pipeline has the network, sees what the plan published, and runs once, after an approval that is
-/// signed. The preview and the approval show its steps and run none; the receipt and the report have them, and the rollback takes
-/// back the files alone and says so.
+/// EX-9, EX-13, D-8: an external pipeline has the network, sees the published changes, and runs once, after a signed
+/// approval. The preview and the approval show its steps and run none; the receipt and the report have them. The
+/// rollback restores only the files and reports it.
 #[test]
 fn an_external_pipeline_runs_once_after_the_change_is_published() {
     let (_directory, root, key) = signed();
@@ -177,8 +178,8 @@ fn an_external_pipeline_runs_once_after_the_change_is_published() {
     assert_eq!(service.messages(), [""; 0]);
 }
 
-/// EX-9, EX-12: a plan that rolls back after a failure, one with an action behind an external pipeline, and a declaration with
-/// outputs are refused before anything is done, with code and place.
+/// EX-9, EX-12: a plan that rolls back after a failure is refused before anything is done, with code and place. So are
+/// one with an action after an external pipeline, and a declaration with outputs.
 #[test]
 fn a_plan_that_could_not_keep_its_promise_is_refused() {
     let (_directory, root) = workspace();
@@ -215,8 +216,8 @@ fn a_plan_that_could_not_keep_its_promise_is_refused() {
     assert!(check.stderr.contains("it sets `pipeline`"), "a workspace declares none: {check:?}");
 }
 
-/// EX-9, EX-18: of an external pipeline that fails the change before it stays published, what it wrote is refused, and those behind
-/// it do not start. The report, the exit code and the receipt say so.
+/// EX-9, EX-18: after a failed external pipeline the earlier change stays published, its own writes are refused, and
+/// the later pipelines do not start. The report, the exit code and the receipt record it.
 #[test]
 fn a_failed_external_pipeline_leaves_the_change_and_stops_those_behind_it() {
     let (_directory, root, key) = signed();
@@ -264,7 +265,7 @@ fn a_failed_external_pipeline_leaves_the_change_and_stops_those_behind_it() {
     assert!(refused.stdout.contains("it was rewritten since"), "{refused:?}");
 }
 
-/// EX-9: nothing reaches outside where the change is not published, or not all of what it waits for was done.
+/// EX-9: no external effect starts if the change is not published, or an action that it waits for was not done.
 #[test]
 fn an_external_pipeline_does_not_start_without_its_change() {
     let (_directory, root, key) = signed();
@@ -286,7 +287,7 @@ fn an_external_pipeline_does_not_start_without_its_change() {
     assert_eq!(service.messages(), [""; 0]);
 }
 
-/// EX-9: a file that another process changes while one external pipeline runs keeps the next from starting.
+/// EX-9: a file that another process changes while one external pipeline runs prevents the start of the next.
 #[test]
 fn an_external_pipeline_does_not_start_on_files_that_were_changed_since() {
     let (_directory, root, key) = signed();
@@ -322,8 +323,8 @@ fn an_external_pipeline_does_not_start_on_files_that_were_changed_since() {
     assert_eq!(service.messages(), [""; 0]);
 }
 
-/// EX-1, EX-9, D-3: an approval is for the commands that were shown. A declaration that changed since, or another value of a
-/// parameter, is another plan.
+/// EX-1, EX-9, D-3: an approval is for the commands that were shown. A declaration that changed since, or another value
+/// of a parameter, is another plan.
 #[test]
 fn an_approval_is_for_the_commands_that_were_shown() {
     let (_directory, root, key) = signed();
@@ -344,7 +345,7 @@ fn an_approval_is_for_the_commands_that_were_shown() {
     assert_eq!(service.messages(), [""; 0]);
 }
 
-/// EX-9: a plan that does nothing but to reach outside is a run as well, with a receipt, and is carried out once.
+/// EX-9: a plan with external effects alone is a run as well, with a receipt, and is carried out once.
 #[test]
 fn a_plan_can_consist_of_an_external_pipeline() {
     let (_directory, root, key) = signed();
@@ -365,8 +366,8 @@ fn a_plan_can_consist_of_an_external_pipeline() {
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 
-/// EX-9, EX-13, EX-18: a task whose process is killed while an external pipeline runs is reported by whoever comes next: the change is
-/// published, what the pipeline did is not known, a person is told, and nothing runs again.
+/// EX-9, EX-13, EX-18: a task whose process is killed while an external pipeline runs is reported by the next process.
+/// The change is published, the effect of the pipeline is unknown, an alert is raised, and nothing runs again.
 #[test]
 fn after_a_kill_nobody_claims_to_know_how_it_ended() {
     let (_directory, root, key) = signed();
@@ -398,8 +399,8 @@ fn after_a_kill_nobody_claims_to_know_how_it_ended() {
     assert_eq!(service.messages(), [""; 0]);
 }
 
-/// EX-9, EX-22: a signal ends the pipeline that runs, and those behind it do not start; the change stays. An undo names the pipeline
-/// whose effects it leaves.
+/// EX-9, EX-22: a signal ends the running pipeline, and the later ones do not start; the change stays. An undo names
+/// the pipeline whose effects it leaves.
 #[test]
 fn a_signal_ends_an_external_pipeline_and_leaves_the_change() {
     let (_directory, root, key) = signed();
@@ -435,8 +436,8 @@ fn a_signal_ends_an_external_pipeline_and_leaves_the_change() {
     assert_eq!(service.messages(), [""; 0]);
 }
 
-/// EX-9, EX-21: an external pipeline reaches no socket of the host by a path or an abstract name, makes no packets of its own, sees no
-/// state of actum, and ends in time.
+/// EX-9, EX-21: an external pipeline reaches no socket of the host by a path or an abstract name. It makes no packets
+/// of its own, sees no state of actum, and ends in time.
 #[test]
 fn an_external_pipeline_has_the_network_and_no_more() {
     let (_directory, root, key) = signed();

@@ -1,4 +1,4 @@
-//! What a task does beyond its actions: the plan in force, the prompt, and errors that show after the actions.
+//! Effects of a task beyond its actions: the plan in force, the prompt, and errors that are found after the actions.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const ACTIVE: &str = "agent/agent_outputs/plans/plan_active";
 
-/// EX-6: a plan that a gate refuses is not archived, and does not take the place of the one in force.
+/// EX-6: a plan that a gate refuses is not archived, and does not replace the one in force.
 #[test]
 fn a_plan_that_a_gate_refuses_leaves_the_plan_in_force() {
     let (_directory, root) = workspace();
@@ -26,7 +26,7 @@ fn a_plan_that_a_gate_refuses_leaves_the_plan_in_force() {
     assert_eq!(document(&root, "error_report.json")["recovery_action"], "REJECTED");
     assert!(!archive.exists());
     assert_eq!(active("task_plan.json"), in_force);
-    // One that was carried out does, also where it failed.
+    // One that was carried out does, also if it failed.
     let fails = plan(json!([replace("a1", "a.txt", "not there")]));
     assert_eq!(run_as(&root, "task-9", &fails).code, 3);
     assert_eq!(active("task_plan.json"), fs::read(root.join("../plan.json")).unwrap());
@@ -50,7 +50,7 @@ fn an_approval_writes_the_prompt_beside_the_plan() {
     }
     assert!(beside("system_config.yaml").exists());
     assert!(text(&root, "../IMPLEMENTATION_SUMMARY.md").contains("`a1` (`FILE_CREATE`)"));
-    // What actum wrote gives way to the next plan, and what somebody else wrote does not.
+    // A file that actum wrote is replaced for the next plan, and one of another author is not.
     fs::write(beside("other.json"), plan(json!([create("a2", "b.txt")])).to_string()).unwrap();
     assert_eq!(approve("other.json").code, 0);
     assert!(text(&root, "../executor_prompt.txt").contains("3. other.json"));
@@ -96,7 +96,7 @@ fn a_broken_validation_rule_fails_the_last_action_that_touched_its_path() {
             (&error["details"]["action_id"], &error["details"]["target"]),
             (&json!(failed), &json!(path))
         );
-        // The log has what was executed.
+        // The log has the executed actions.
         assert_eq!(document(&root, "change_log.json")["changes"].as_array().unwrap().len(), 3);
     }
 }
@@ -141,7 +141,8 @@ fn a_failed_postcondition_restores_its_target_only_where_the_action_is_rolled_ba
     }
 }
 
-/// EX-12, D-8: a run of which the only action failed and left its change is told once, and comes back as it was.
+/// EX-12, D-8: a run whose only action failed and left its change is final: recovery leaves its report unchanged, and a
+/// repetition of the task returns the stored result.
 #[test]
 fn a_failed_task_that_left_its_change_is_not_taken_for_one_that_was_cut_off() {
     let (_directory, root) = workspace();
@@ -163,7 +164,7 @@ fn a_failed_task_that_left_its_change_is_not_taken_for_one_that_was_cut_off() {
     assert_eq!(text(&root, "a.txt"), "1\n");
 }
 
-/// EX-12: an action on a file is captured, so it is carried out also where it says that it is not reversible.
+/// EX-12: an action on a file is captured, so it is carried out even if it is declared irreversible.
 #[test]
 fn an_action_on_a_file_is_reversible_whatever_it_says() {
     let (_directory, root) = workspace();

@@ -12,7 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-/// A workspace whose operator declares these pipelines.
+/// Makes a workspace whose operator declares these pipelines.
 fn declared(pipelines: &str) -> (tempfile::TempDir, std::path::PathBuf) {
     let (directory, root) = workspace();
     declare(&root, pipelines);
@@ -30,7 +30,7 @@ fn pipeline(id: &str, target: &str, name: &str, parameters: Value) -> Value {
     action(id, "PIPELINE_RUN", target, operation)
 }
 
-/// Code and message of the first failed action of the newest report.
+/// Returns code and message of the first failed action of the newest report.
 fn failed(root: &Path) -> (Value, String) {
     let report = document(root, "execution_report.json");
     let failed = &report["actions_failed"][0];
@@ -59,8 +59,9 @@ cwd = "out"
 outputs = []
 "#;
 
-/// EX-9, EX-13, EX-15: the steps of a pipeline see what the actions before it staged, and each other's files; what they leave among the
-/// outputs is reported and recorded with the commands, and the task is taken back to the byte, with actum and without.
+/// EX-9, EX-13, EX-15: the steps of a pipeline see the staged changes of earlier actions, and each other's files. Their
+/// outputs are reported and recorded with the commands, and the task is rolled back byte for byte, with actum and
+/// without.
 #[test]
 fn a_pipeline_runs_on_what_is_staged_and_is_taken_back() {
     let (_directory, root) = declared(BUILD);
@@ -105,8 +106,8 @@ fn a_pipeline_runs_on_what_is_staged_and_is_taken_back() {
     assert_eq!(tree(&root), before);
 }
 
-/// EX-9, EX-12, EX-18, EX-21: a pipeline that fails, hangs, floods, or changes what is not among its outputs changes nothing, and the
-/// report says which step did what.
+/// EX-9, EX-12, EX-18, EX-21: a pipeline that fails, hangs, floods, or changes files that are not among its outputs
+/// changes nothing. The report names the step and its fault.
 #[test]
 fn a_pipeline_that_fails_changes_nothing_and_says_why() {
     let step = |name: &str, script: &str| {
@@ -160,8 +161,8 @@ fn a_pipeline_that_fails_changes_nothing_and_says_why() {
     }
 }
 
-/// EX-4, EX-9: a plan names a pipeline that the operator declares, with the parameters that it takes; else it is refused as a whole. A
-/// workspace declares none.
+/// EX-4, EX-9: a plan names a pipeline that the operator declares, with its parameters; else it is refused as a whole.
+/// A workspace declares none.
 #[test]
 fn a_plan_runs_only_declared_pipelines_with_their_parameters() {
     let (_directory, root) = declared(BUILD);
@@ -188,7 +189,7 @@ fn a_plan_runs_only_declared_pipelines_with_their_parameters() {
     assert!(refused.stderr.contains("only the operator's policy can"), "{refused:?}");
 }
 
-/// Pipelines that wait until `go` is in a directory outside of the workspace.
+/// Returns pipelines that wait until `go` is in a directory outside of the workspace.
 fn waiting(root: &Path, token: &str) -> String {
     let outside = signals(root);
     fs::create_dir_all(&outside).unwrap();
@@ -207,7 +208,7 @@ fn signals(root: &Path) -> std::path::PathBuf {
     root.canonicalize().unwrap().with_file_name("signals")
 }
 
-/// The directories whose pipelines are at work, by the arguments of their shells.
+/// Returns the directories whose pipelines are running, by the arguments of their shells.
 fn at_work(token: &str) -> BTreeSet<Vec<u8>> {
     let arguments = fs::read_dir("/proc").unwrap().filter_map(|entry| {
         let arguments = fs::read(entry.ok()?.path().join("cmdline")).ok()?;
@@ -226,7 +227,7 @@ fn four(order: &str) -> Value {
     plan
 }
 
-/// A report without what differs from run to run.
+/// Returns a report without the values that differ from run to run.
 fn without_chance(root: &Path) -> (Value, Value) {
     fn clear(value: &mut Value) {
         match value {
@@ -258,8 +259,8 @@ fn without_chance(root: &Path) -> (Value, Value) {
     (report, log)
 }
 
-/// EX-8: pipelines that do not meet run at once where the plan says so, at most `max_parallel` of them, and are reported as those of a
-/// plan that runs them one after the other.
+/// EX-8: independent pipelines run at once if the plan allows it, at most `max_parallel` of them. They are reported
+/// like those of a plan that runs them one after the other.
 #[test]
 fn pipelines_run_at_once_and_report_as_one_after_the_other() {
     let token = "actum-pipelines-at-once";
@@ -294,7 +295,7 @@ fn pipelines_run_at_once_and_report_as_one_after_the_other() {
     assert!(begun[0] == begun[1] && begun[1] != begun[2] && begun[2] == begun[3], "{begun:?}");
 }
 
-/// EX-7, EX-8, EX-22: a task that is killed, or interrupted, while four pipelines are at work leaves nothing of them.
+/// EX-7, EX-8, EX-22: a task that is killed, or interrupted, while four pipelines run leaves nothing of them.
 #[test]
 fn a_task_that_is_killed_among_its_pipelines_leaves_nothing_of_them() {
     for signal in [Signal::SIGKILL, Signal::SIGINT] {
@@ -325,7 +326,7 @@ fn a_task_that_is_killed_among_its_pipelines_leaves_nothing_of_them() {
     }
 }
 
-/// EX-8, EX-9: a pipeline that may read what another step writes is not run at once with it.
+/// EX-8, EX-9: a pipeline that may read the output of another step is not run at once with it.
 #[test]
 fn a_pipeline_that_may_read_another_output_runs_after_it() {
     let (_directory, root) = declared(
@@ -351,8 +352,8 @@ outputs = ["b.out"]
     assert_eq!(fs::read_to_string(root.join("b.out")).unwrap(), "one\n");
 }
 
-/// EX-1, EX-9: the change of a pipeline is approved as any other. Of one that gives another result each time the result that was shown
-/// is published, while its inputs and outputs are the same. Without declared inputs nobody knows that, and it is not approved.
+/// EX-1, EX-9: the change of a pipeline is approved as any other. If its result varies, the shown one is published
+/// while its inputs and outputs are unchanged. Without declared inputs that is unknown, and it is not approved.
 #[test]
 fn a_signed_approval_is_for_the_result_that_was_shown() {
     let (_directory, root) = declared(
@@ -393,7 +394,7 @@ outputs = ["out.txt"]
 
     let approved = approve("kept");
     assert_eq!(approved.code, 0, "{approved:?}");
-    // A result that a stop of the machine damaged is made again.
+    // A result that a power failure damaged is made again.
     let kept: Vec<_> = fs::read_dir(home_of(&root).join("sql/results")).unwrap().collect();
     for kept in kept {
         fs::write(kept.unwrap().path().join("report"), "").unwrap();

@@ -1,4 +1,4 @@
-//! Task plans, before anything of them is done.
+//! Task plans, before they are carried out.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::program::{Ended, actum, command, text, workspace};
 use serde_json::{Value, json};
 
-/// A plan with these actions, beside the workspace.
+/// Writes a plan with these actions, beside the workspace.
 fn put(root: &Path, plan: &Value) {
     fs::write(root.join("../plan.json"), serde_json::to_string_pretty(plan).unwrap()).unwrap();
 }
@@ -35,7 +35,7 @@ fn json_of(root: &Path, verb: &str) -> (i32, Value) {
     (ended.code, told)
 }
 
-/// The error codes of a lint, in their order.
+/// Returns the error codes of a lint, in their order.
 fn codes(linted: &Value) -> Vec<u64> {
     let problems = linted["problems"].as_array().unwrap();
     problems.iter().map(|problem| problem["error_code"].as_u64().unwrap()).collect()
@@ -81,7 +81,7 @@ fn a_sound_plan_can_be_looked_at_and_changes_nothing() {
     assert!(actum(&root, &["log"]).stdout.contains("no run"));
 }
 
-/// EX-2, EX-8, EX-18: all that is wrong is told at once, each with code and place.
+/// EX-2, EX-8, EX-18: all problems are reported at once, each with code and place.
 #[test]
 fn what_is_wrong_with_a_plan_is_told_with_code_and_place() {
     let (_directory, root) = workspace();
@@ -104,7 +104,7 @@ fn what_is_wrong_with_a_plan_is_told_with_code_and_place() {
     assert_eq!((problem["line"].is_u64(), &problem["recovery_action"]), (true, &json!("REJECTED")));
     assert_eq!(codes(&both).len(), 3, "{both}");
 
-    // What is wrong with the order is told beside what is wrong with the form.
+    // Problems of the order are reported beside those of the form.
     let lost = with(replace("b"), "depends_on", json!(["a", "z"]));
     let form_and_order =
         linted(&plan(json!([with(replace("a"), "reversable", json!(true)), replace("a"), lost])));
@@ -132,7 +132,7 @@ fn what_is_wrong_with_a_plan_is_told_with_code_and_place() {
     assert_eq!(json_of(&root, "preview").0, 1);
 }
 
-/// EX-4: one protected target refuses the whole plan, by whatever spelling.
+/// EX-4: one protected target refuses the whole plan, however it is spelled.
 #[test]
 fn a_protected_target_is_refused_before_anything_else() {
     let (_directory, root) = workspace();
@@ -164,7 +164,7 @@ fn a_protected_target_is_refused_before_anything_else() {
     assert_eq!(fs::read_dir(&root).unwrap().flatten().count(), 3, "nothing was made");
 }
 
-/// EX-3, EX-8, EX-12, EX-18: of what fails nothing is left, and what depends on it is not tried.
+/// EX-3, EX-8, EX-12, EX-18: a failed action leaves nothing, and its dependents are not tried.
 #[test]
 fn what_would_fail_leaves_nothing_and_its_dependents_are_skipped() {
     let (_directory, root) = workspace();
@@ -213,7 +213,7 @@ fn what_would_fail_leaves_nothing_and_its_dependents_are_skipped() {
     let all_fail =
         ends.iter().filter(|end| end.1 == "FAILED").all(|end| (1000..2000).contains(&end.2));
     assert!(all_fail, "{ends:?}");
-    // Where the plan stops at the first, the rest is not tried.
+    // If the plan stops at the first failure, the rest is not tried.
     put(&root, &plan(whole["action_plan"].clone()));
     let (_, previewed) = json_of(&root, "preview");
     let skipped = previewed["actions"].as_array().unwrap().iter();
@@ -221,13 +221,13 @@ fn what_would_fail_leaves_nothing_and_its_dependents_are_skipped() {
     assert_eq!(text(&root, "a.txt"), "1\n");
 }
 
-/// What waits for a person.
+/// Returns the pending plans.
 fn waiting(root: &Path) -> Value {
     let queue = actum(root, &["queue", "--json"]).stdout;
     serde_json::from_str::<Value>(&queue).unwrap()["plans"].clone()
 }
 
-/// EX-4: which of the names of a file is protected nobody can tell, so `preview` and `approve` say what `run` will.
+/// EX-4: it is unknown which name of a file is protected, so `preview` and `approve` report the decision of `run`.
 #[test]
 fn a_target_with_other_names_is_neither_previewed_nor_approved_as_sound() {
     let (_directory, root) = workspace();
@@ -244,7 +244,7 @@ fn a_target_with_other_names_is_neither_previewed_nor_approved_as_sound() {
     assert_eq!(waiting(&root), json!([]));
 }
 
-/// EX-2, AEC-11: an approval asks the gates about the agent that will ask for the task.
+/// EX-2, AEC-11: an approval asks the gates about the agent that will request the task.
 #[test]
 fn an_approval_asks_the_gates_for_the_agent_that_is_named() {
     let (directory, root) = workspace();
@@ -271,7 +271,7 @@ fn an_approval_asks_the_gates_for_the_agent_that_is_named() {
     assert_eq!(builder.code, 0, "{builder:?}");
 }
 
-/// EX-1: what cannot be written is refused before anybody is asked.
+/// EX-1: a file that cannot be written is reported before the operator is asked.
 #[test]
 fn what_an_envelope_would_take_the_place_of_is_told_before_anybody_agrees() {
     let (_directory, root) = workspace();
@@ -279,7 +279,7 @@ fn what_an_envelope_would_take_the_place_of_is_told_before_anybody_agrees() {
     let asks = with(action("a", "FILE_MODIFY", "a.txt", operation), "risk_level", json!("HIGH"));
     put(&root, &plan(json!([asks])));
     fs::write(root.join("../mine.txt"), "of a person\n").unwrap();
-    // There is no key, and nobody to ask for its passphrase: what is told is what stands in the way before that.
+    // There is no key, and no terminal for its passphrase: the earlier obstacle is reported.
     for (name, told) in [
         ("task_approval.json", "another document of the task"),
         ("plan.json", "another document of the task"),
@@ -293,7 +293,8 @@ fn what_an_envelope_would_take_the_place_of_is_told_before_anybody_agrees() {
     assert_eq!(waiting(&root), json!([]));
 }
 
-/// EX-1, EX-2: what is not approved says so, without an envelope, without colours, and without a plan that waits.
+/// EX-1, EX-2: a plan that is not approved is reported, without an envelope, without colours, and without a pending
+/// plan.
 #[test]
 fn what_is_not_approved_leaves_no_envelope_and_nothing_that_waits() {
     let (_directory, root) = workspace();
@@ -306,10 +307,10 @@ fn what_is_not_approved_leaves_no_envelope_and_nothing_that_waits() {
     assert_eq!(failed.code, 1, "{failed:?}");
     assert!(failed.stderr.contains("is not approved, and no envelope was written"), "{failed:?}");
     assert!(failed.stdout.contains("`actum explain 1100` says what to do"), "{failed:?}");
-    // Neither is what cannot be read.
+    // A plan that cannot be parsed is not approved, either.
     put(&root, &plan(json!([with(replace("1"), "no_such_field", json!(1))])));
     assert_eq!(actum(&root, &["plan", "approve", "../plan.json"]).code, 1);
-    // Somebody has to agree, and there is no key to sign with.
+    // An approval is needed, and there is no key to sign with.
     put(&root, &plan(json!([replace("1")])));
     let unsigned = actum(&root, &["plan", "approve", "../plan.json"]);
     assert_eq!(unsigned.code, 1, "{unsigned:?}");
@@ -323,7 +324,7 @@ fn what_is_not_approved_leaves_no_envelope_and_nothing_that_waits() {
     assert_eq!(waiting(&root), json!([]));
 }
 
-/// EX-1: an envelope of another plan is neither kept nor replaced without a word.
+/// EX-1: an envelope of another plan is neither kept nor replaced silently.
 #[test]
 fn plan_approve_names_the_earlier_envelope_in_its_place() {
     let (directory, root) = workspace();

@@ -1,4 +1,4 @@
-//! Reports of tasks: the manifest that they name, and what the change log counts.
+//! Reports of tasks: the manifest that they name, and the totals of the change log.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::program::{Ended, actum, command, text, workspace};
 use crate::task::{action, after, create, document, plan, put, replace, report, run, run_as};
 use serde_json::{Value, json};
 
-/// Action that gives a file all of its content.
+/// Returns an action that writes the whole content of a file.
 fn content(id: &str, target: &str, content: &str) -> Value {
     action(id, "FILE_MODIFY", target, json!({ "type": "content", "content": content }))
 }
@@ -41,7 +41,7 @@ fn a_run_without_effects_has_an_empty_manifest_that_its_report_names() {
     }
 }
 
-/// EX-16: an empty manifest does not stand before the one that can be used.
+/// EX-16: an empty manifest does not hide the one that can be used.
 #[test]
 fn a_task_without_effects_does_not_hide_an_earlier_one_that_can_be_rolled_back() {
     let (_directory, root) = workspace();
@@ -70,7 +70,7 @@ fn a_report_names_no_manifest_that_could_not_be_written() {
     assert_eq!(text(&root, "a.txt"), "1\n");
 }
 
-/// EX-15: an edit that changes nothing is no change, and the log and the console count alike.
+/// EX-15: an edit that changes nothing is no change, and the log and the console have equal totals.
 #[test]
 fn the_change_log_has_no_edit_that_changed_nothing_and_counts_as_the_console_does() {
     let (_directory, root) = workspace();
@@ -101,13 +101,13 @@ fn the_change_log_has_no_edit_that_changed_nothing_and_counts_as_the_console_doe
     assert!(ended.stdout.contains("5 of 5 actions; 1 file and 3 lines changed\n"), "{ended:?}");
 }
 
-/// Statuses of the newest manifest and report.
+/// Returns the statuses of the newest manifest and report.
 fn statuses(root: &Path) -> [Value; 2] {
     ["rollback_manifest.json", "execution_report.json"]
         .map(|file| document(root, file)["status"].clone())
 }
 
-/// EX-16: a task that was taken back by its script or by an undo is EXECUTED from the next command on.
+/// EX-16: a task that was rolled back by its script or by an undo is EXECUTED from the next command on.
 #[test]
 fn a_manifest_is_executed_after_the_script_or_an_undo() {
     let (_directory, root) = workspace();
@@ -141,13 +141,13 @@ fn a_manifest_is_executed_after_the_script_or_an_undo() {
         let manifest = fs::read(of_task.join("rollback_manifest.json")).unwrap();
         let manifest: Value = serde_json::from_slice(&manifest).unwrap();
         assert_eq!(manifest["status"], "EXECUTED", "{by}");
-        // Later edits do not bring it back.
+        // Later edits do not restore it.
         fs::write(root.join("a.txt"), "edited\n").unwrap();
         assert_eq!(actum(&root, &["rollback", "task-7"]).code, 1);
     }
 }
 
-/// EX-16: a manifest whose time is over is EXPIRED from the next command on, and only `gc` removes its backups.
+/// EX-16: an expired manifest is EXPIRED from the next command on, and only `gc` removes its backups.
 #[test]
 fn a_manifest_expires_and_gc_removes_its_backups() {
     for by in ["status", "recover", "gc"] {
@@ -169,7 +169,7 @@ fn a_manifest_expires_and_gc_removes_its_backups() {
     }
 }
 
-/// EX-25: reports, messages and prompts are in English, whatever the locale of the user is.
+/// EX-25: reports, messages and prompts are in English, whatever the user's locale is.
 #[test]
 fn all_output_is_in_english_whatever_the_locale_is() {
     let in_locale = |locale: &str| {

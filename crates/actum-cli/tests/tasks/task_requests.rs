@@ -11,7 +11,7 @@ use crate::task::{
 };
 use serde_json::{Value, json};
 
-/// A plan whose action has another effect each time that it is carried out.
+/// Returns a plan whose action has another effect each time that it is carried out.
 fn insert(content: &str) -> Value {
     let line = json!({ "type": "line_insert", "line_number": 1, "content": content });
     plan(json!([action("a1", "FILE_MODIFY", "a.txt", line)]))
@@ -21,8 +21,8 @@ fn reports(root: &Path) -> usize {
     fs::read_dir(root.join(REPORTS)).unwrap().count()
 }
 
-/// D-8: the same envelope gives the stored result while its effect is in force, and can be carried out again after each way
-/// back.
+/// D-8: a repeated envelope returns the stored result while its effect is in force, and can be carried out again after
+/// each way back.
 #[test]
 fn a_repeated_task_gives_the_stored_result_until_it_is_taken_back() {
     let (_directory, root) = workspace();
@@ -98,7 +98,7 @@ fn a_rewritten_report_does_not_release_a_committed_task() {
     assert!(again.stdout.contains("it was rewritten since"), "{again:?}");
 }
 
-/// D-8, EX-17: a revert by git releases the task id, also where the same file was changed since.
+/// D-8, EX-17: a revert by git releases the task id, also if its file was changed since.
 #[test]
 fn a_task_that_a_commit_reverted_can_be_carried_out_again() {
     let (_directory, root) = repository();
@@ -116,7 +116,7 @@ fn a_task_that_a_commit_reverted_can_be_carried_out_again() {
     );
 }
 
-/// D-8: a task id whose effect is in force stands for one plan and one config.
+/// D-8: a task id whose effect is in force is bound to one plan and one config.
 #[test]
 fn another_plan_under_the_id_of_a_task_in_force_is_refused() {
     let (_directory, root) = workspace();
@@ -131,7 +131,7 @@ fn another_plan_under_the_id_of_a_task_in_force_is_refused() {
     // Under another id it is another task.
     edit_envelope(&root, |envelope| envelope["task_id"] = json!("task-8"));
     assert_eq!(actum(&root, &["run", "../task.json"]).code, 0);
-    // What was taken back binds no id.
+    // A task that was rolled back binds no id.
     assert_eq!(actum(&root, &["rollback", "task-8"]).code, 0);
     assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
     put(&root, &insert("other\n"), "");
@@ -151,7 +151,7 @@ fn a_task_in_force_whose_reports_were_removed_is_not_carried_out_again() {
     assert_eq!(refused.code, 1);
 }
 
-/// EX-1: an approval for one workspace is none for another, whatever the files there are.
+/// EX-1: an approval for one workspace is not valid in another, whatever its files are.
 #[test]
 fn an_envelope_is_rejected_in_another_workspace_than_the_one_it_names() {
     let (directory, root) = workspace();
@@ -175,7 +175,7 @@ fn an_envelope_is_rejected_in_another_workspace_than_the_one_it_names() {
     assert_eq!(ended.code, 0, "{ended:?}");
 }
 
-/// EX-1: a program that writes files approves nothing where the policy demands a signature.
+/// EX-1: a program that writes files approves nothing if the policy demands a signature.
 #[test]
 fn a_policy_can_accept_signed_envelopes_alone() {
     let (_directory, root) = workspace();
@@ -227,7 +227,7 @@ fn a_task_is_refused_where_the_workspace_is_a_copy_that_never_made_the_run() {
     put(&root, &insert("0\n"), "");
     assert_eq!(actum(&root, &["run", "../task.json"]).code, 0);
     assert!(actum(&root, &["run", "../task.json"]).stderr.contains("task already done by run"));
-    // The disk as it was: `.actum` is the same directory, with what it held then.
+    // Restores the earlier disk: `.actum` is the same directory, with its earlier content.
     for entry in fs::read_dir(root.join(".actum")).unwrap() {
         let path = entry.unwrap().path();
         match path.is_dir() {
@@ -244,7 +244,7 @@ fn a_task_is_refused_where_the_workspace_is_a_copy_that_never_made_the_run() {
     assert_eq!(text(&root, "a.txt"), "1\n");
 }
 
-/// AA-5, EX-17: a commit, partial results and a short way back are not approved unseen.
+/// AA-5, EX-17: a commit, partial results and a short retention of backups are not approved unseen.
 #[test]
 fn an_approver_is_shown_the_settings_of_a_task_that_differ_from_the_defaults() {
     let (_directory, root) = repository();
@@ -276,7 +276,7 @@ fn an_approver_is_shown_the_settings_of_a_task_that_differ_from_the_defaults() {
     assert!(approved.stderr.contains(expected), "{approved:?}");
 }
 
-/// EX-17: the same where no approval key signs.
+/// EX-17: an unsigned approval shows the settings, too.
 #[test]
 fn an_unsigned_approval_shows_the_settings_of_a_task() {
     let (_directory, root) = workspace();
@@ -288,7 +288,7 @@ fn an_unsigned_approval_shows_the_settings_of_a_task() {
     assert!(approved.stderr.contains("commit   not as the repository is now"), "{approved:?}");
 }
 
-/// EX-1, AA-5: what an approver was shown is what is carried out, also where the files changed after the approval.
+/// EX-1, AA-5: the change that an approver was shown is carried out, also if the files changed after the approval.
 #[test]
 fn a_signed_approval_is_for_the_change_that_was_shown() {
     let (_directory, root) = workspace();
@@ -343,7 +343,7 @@ fn a_signed_approval_is_for_the_change_that_was_shown() {
     assert_eq!((done.code, text(&root, "a.txt")), (0, "0\n1\n".to_owned()), "{done:?}");
 }
 
-/// EX-1: an agent with another umask than the approver's gets the modes that were shown, also where no gate asks.
+/// EX-1: an agent with another umask than the approver's gets the modes that were shown, also if no gate asks.
 #[test]
 fn a_signed_approval_freezes_the_modes_of_new_files() {
     let (_directory, root) = workspace();

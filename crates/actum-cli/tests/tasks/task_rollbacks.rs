@@ -1,4 +1,4 @@
-//! Tasks that a person agreed to, that are committed, and that are taken back.
+//! Tasks that need an approval, that are committed, and that are rolled back.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -12,7 +12,7 @@ use crate::task::{
 };
 use serde_json::{Value, json};
 
-/// EX-16, EX-17: what was edited since is not lost, and the task can be taken back once that is out of the way.
+/// EX-16, EX-17: a later edit is not lost, and the task can be rolled back once the edit is removed.
 #[test]
 fn a_task_is_not_taken_back_over_later_edits() {
     let (_directory, root) = workspace();
@@ -33,7 +33,7 @@ fn a_task_is_not_taken_back_over_later_edits() {
     assert!(!root.join("made.txt").exists());
 }
 
-/// EX-16: the newest task of a name that can be taken back is meant, and a report can be named.
+/// EX-16: the newest task of a name that can be rolled back is selected, and a report can be named.
 #[test]
 fn tasks_of_one_name_are_taken_back_the_newest_first() {
     let (_directory, root) = workspace();
@@ -53,7 +53,7 @@ fn tasks_of_one_name_are_taken_back_the_newest_first() {
     assert_eq!(again.code, 1);
 }
 
-/// D-3, EX-1: what a person has to agree to needs an approval that a key signed, for exactly this.
+/// D-3, EX-1: a change that needs an approval is approved by the signature of a key, for exactly this change.
 #[test]
 fn a_task_of_tier_r3_needs_a_signed_approval() {
     let (directory, root) = workspace();
@@ -81,7 +81,7 @@ fn a_task_of_tier_r3_needs_a_signed_approval() {
     let approved = approve(&[]);
     assert_eq!(approved.code, 0, "{approved:?}");
     assert!(approved.stdout.contains("signed in task_approval.json"), "{approved:?}");
-    // For another change of the same file it does not count.
+    // It is not valid for another change of this file.
     fs::write(root.join("a.txt"), "0\n1\n").unwrap();
     let other = actum(&root, &["run", "../task_envelope.json"]);
     assert_eq!(other.code, 1, "{other:?}");
@@ -90,7 +90,7 @@ fn a_task_of_tier_r3_needs_a_signed_approval() {
     let done = actum(&root, &["run", "../task_envelope.json"]);
     assert_eq!(done.code, 0, "{done:?}");
     assert_eq!(text(&root, "a.txt"), "new\n");
-    // It counts once.
+    // It is valid once.
     assert_eq!(actum(&root, &["rollback", "plan-001"]).code, 0);
     assert_eq!(actum(&root, &["run", "../task_envelope.json"]).code, 6);
     assert_eq!(text(&root, "a.txt"), "1\n");
@@ -113,7 +113,7 @@ fn an_approved_task_gives_new_files_the_modes_that_were_approved() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
-/// EX-1: without an envelope the signature of an operator stands for it.
+/// EX-1: without an envelope the signature of an operator replaces it.
 #[test]
 fn a_signed_approval_alone_lets_a_task_go_and_is_for_one_plan() {
     let (directory, root) = workspace();
@@ -138,7 +138,7 @@ fn a_signed_approval_alone_lets_a_task_go_and_is_for_one_plan() {
     assert!(root.join("made.txt").exists() && !root.join("other.txt").exists());
 }
 
-/// EX-2: a plan that `plan new` wrote can be approved, carried out and taken back as it is.
+/// EX-2: a plan of `plan new` can be approved, carried out and rolled back unchanged.
 #[test]
 fn a_new_plan_can_be_carried_out_as_it_is() {
     let (_directory, root) = workspace();
@@ -181,7 +181,7 @@ fn a_task_is_committed_under_the_identity_of_the_repository() {
     assert_eq!(by(), format!("{hopper} {hopper}\n"));
 }
 
-/// EX-17: a run that was committed is taken back by a commit that reverts it; no hook runs.
+/// EX-17: a committed run is rolled back by a commit that reverts it; no hook runs.
 #[test]
 fn a_task_that_is_committed_is_taken_back_by_a_revert() {
     let (_directory, root) = repository();
@@ -221,7 +221,7 @@ fn a_task_that_is_committed_is_taken_back_by_a_revert() {
     git(&root, &["fsck", "--strict"]);
 }
 
-/// EX-17: a revert gives back the modes, of which git keeps no more than whether a file is executable.
+/// EX-17: a revert restores the modes, of which git keeps only whether a file is executable.
 #[test]
 fn a_revert_gives_back_modes_that_git_does_not_keep() {
     let (_directory, root) = repository();
@@ -245,7 +245,7 @@ fn a_revert_gives_back_modes_that_git_does_not_keep() {
     assert_eq!((mode("a.txt"), mode("sub/b.txt")), (0o600, 0o640));
     assert_eq!(document(&root, "execution_report.json")["rollback_method"], "git_revert");
     assert_eq!(git(&root, &["status", "--porcelain"]), "");
-    // What somebody said since stays.
+    // A mode that the user set since stays.
     run();
     set("sub/b.txt", 0o660);
     assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
@@ -273,7 +273,7 @@ fn a_revert_brings_back_a_file_from_under_a_directory() {
     git(&root, &["fsck", "--strict"]);
 }
 
-/// EX-17: work of a person is never swept into a commit; such a run keeps its checkpoint, and the report says why.
+/// EX-17: a user's work is never swept into a commit; such a run keeps its checkpoint, and the report has the reason.
 #[test]
 fn a_run_that_cannot_be_committed_keeps_its_checkpoint_and_says_why() {
     type Spoil = fn(&Path);
@@ -310,7 +310,7 @@ fn a_run_that_cannot_be_committed_keeps_its_checkpoint_and_says_why() {
     }
 }
 
-/// EX-17, EX-18: where later commits stand in the way nothing is taken back, and a person is told.
+/// EX-17, EX-18: if later commits block the revert, nothing is rolled back, and an alert is raised.
 #[test]
 fn a_revert_that_conflicts_changes_nothing() {
     let (_directory, root) = repository();
@@ -330,7 +330,7 @@ fn a_revert_that_conflicts_changes_nothing() {
     let queue: Value = serde_json::from_str(&queue).unwrap();
     assert_eq!(queue["alerts"].as_array().unwrap().len(), 1);
     assert_eq!(queue["alerts"][0]["name"], "GIT_REVERT_CONFLICT");
-    // What a person takes back then by hand nobody claims to have done.
+    // A manual revert of the user is not reported as a rollback.
     git(&root, &["checkout", "-q", "HEAD~2", "--", "a.txt"]);
     git(&root, &["rm", "-q", "made.txt"]);
     git(&root, &["commit", "-q", "-n", "-m", "by hand"]);
@@ -339,7 +339,7 @@ fn a_revert_that_conflicts_changes_nothing() {
     assert_eq!(document(&root, "rollback_manifest.json")["status"], "ACTIVE");
 }
 
-/// EX-16: a file that went away and one that came in its place both go back, also by the script.
+/// EX-16: a removed file and its replacement are both restored, also by the script.
 #[test]
 fn a_file_that_took_the_place_of_a_renamed_one_goes_and_that_one_comes_back() {
     let (_directory, root) = workspace();
@@ -359,7 +359,7 @@ fn a_file_that_took_the_place_of_a_renamed_one_goes_and_that_one_comes_back() {
     assert_eq!(tree(&root), before);
 }
 
-/// EX-16: what the script, or an undo, took back already is told so by a rollback.
+/// EX-16: a rollback reports a task as rolled back if the script or an undo has done it already.
 #[test]
 fn a_rollback_after_the_script_or_an_undo_writes_the_reports() {
     for by_script in [true, false] {
@@ -384,7 +384,7 @@ fn a_rollback_after_the_script_or_an_undo_writes_the_reports() {
     }
 }
 
-/// EX-16: which run a task made the ledger says, and not a file that anybody can write.
+/// EX-16: the ledger decides which run a task made, and not a file that any process can write.
 #[test]
 fn a_manifest_that_names_the_run_of_another_task_takes_nothing_back() {
     let (_directory, root) = workspace();
@@ -404,7 +404,7 @@ fn a_manifest_that_names_the_run_of_another_task_takes_nothing_back() {
     assert_eq!(tree(&root), was);
 }
 
-/// EX-1: an approval is written over nothing but another, and through no link.
+/// EX-1: an approval replaces nothing but another, and follows no link.
 #[test]
 fn an_approval_destroys_nothing() {
     let (_directory, root) = workspace();
@@ -427,7 +427,7 @@ fn an_approval_destroys_nothing() {
     assert_eq!(actum(&root, &["run", "../mine.json"]).code, 0);
 }
 
-/// EX-4: a large file that a run changed has a second name of ours for a while, which is nobody's hard link.
+/// EX-4: a large file that a run changed has a second name of actum for a while, which is no user's hard link.
 #[test]
 fn a_large_file_that_was_changed_before_is_no_hard_link() {
     let (_directory, root) = workspace();
@@ -438,7 +438,7 @@ fn a_large_file_that_was_changed_before_is_no_hard_link() {
         assert_eq!(run_as(&root, id, &plan).code, 0);
         assert_eq!(fs::metadata(root.join("big.txt")).unwrap().nlink(), 2);
     }
-    // As a run leaves it that is killed before it begins.
+    // State after a run that is killed before it begins.
     fs::hard_link(root.join("big.txt"), root.join(".actum/keep/w2de1hpwtm42.0.pre")).unwrap();
     let ended = run_as(&root, "third", &plan);
     assert_eq!(ended.code, 0, "{ended:?}");
@@ -448,7 +448,7 @@ fn a_large_file_that_was_changed_before_is_no_hard_link() {
     assert!(refused.stdout.contains("has other names (hard links)"), "{refused:?}");
 }
 
-/// EX-8: a directory that the plan makes for a file goes with it, and one that was there stays.
+/// EX-8: a directory that the plan makes for a file is removed with it, and an existing one stays.
 #[test]
 fn a_directory_that_a_plan_makes_and_empties_again_is_gone() {
     let (_directory, root) = workspace();
@@ -469,7 +469,7 @@ fn a_directory_that_a_plan_makes_and_empties_again_is_gone() {
     assert_eq!(tree(&root), before);
 }
 
-/// EX-16: who brings a task back that was taken back can have it taken back again.
+/// EX-16: a task that was rolled back and restored can be rolled back again.
 #[test]
 fn a_task_that_was_brought_back_can_be_taken_back_again() {
     let (_directory, root) = workspace();
@@ -490,7 +490,7 @@ fn a_task_that_was_brought_back_can_be_taken_back_again() {
     }
     assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
     assert_eq!(text(&root, "a.txt"), "1\n");
-    // Edits that come after it are not what was brought back.
+    // Later edits are not part of the restored changes.
     fs::write(root.join("a.txt"), "edited since\n").unwrap();
     assert_eq!(actum(&root, &["rollback", "task-7"]).code, 1);
     assert_eq!(text(&root, "a.txt"), "edited since\n");

@@ -1,4 +1,4 @@
-//! Task plans that are carried out: what they change, and what they leave behind.
+//! Task plans that are carried out: their changes and their reports.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 /// Directory of the plan that is in force.
 const ACTIVE: &str = "agent/agent_outputs/plans/plan_active";
 
-/// EX-7, EX-9, EX-13, EX-14, EX-15, EX-16, EX-23: what a plan says is done, and all that is to be told of it is there and true.
+/// EX-7, EX-9, EX-13, EX-14, EX-15, EX-16, EX-23: the plan is carried out, and all of its reports are complete and
+/// true.
 #[test]
 fn a_task_is_carried_out_and_reported() {
     let (_directory, root) = workspace();
@@ -91,7 +92,7 @@ fn a_task_is_carried_out_and_reported() {
         assert_eq!(mode(backup.unwrap().path()), 0o600);
     }
 
-    // The script works where there is no actum.
+    // The script works without actum.
     let copy = root.join("../copy");
     assert!(Command::new("cp").arg("-a").args([&root, &copy]).status().unwrap().success());
     fs::remove_dir_all(copy.join(".actum")).unwrap();
@@ -218,7 +219,7 @@ fn a_task_whose_second_action_fails_is_rolled_back() {
     assert_eq!(found["rollback_manifest_id"], manifest["manifest_id"]);
     assert_eq!(manifest["status"], "EXECUTED");
     assert_eq!(document(&root, "error_report.json")["recovery_action"], "ROLLED_BACK");
-    // What it had done is listed all the same.
+    // Its completed action is listed all the same.
     assert_eq!(document(&root, "change_log.json")["changes"].as_array().unwrap().len(), 1);
     let refused = actum(&root, &["rollback", "task-7"]);
     assert!(refused.stderr.contains("was taken back before"), "{refused:?}");
@@ -255,7 +256,7 @@ fn the_change_log_shows_no_lines_of_private_files() {
     assert!(reported.contains("private.txt") && !reported.contains("hunter2"), "{reported}");
 }
 
-/// EX-18, EX-19: what becomes of a plan one of whose actions fails, by its constraints.
+/// EX-18, EX-19: the constraints of a plan decide its outcome after one of its actions fails.
 #[test]
 fn the_constraints_of_a_plan_say_what_becomes_of_the_rest() {
     let cases = [
@@ -294,7 +295,7 @@ fn the_constraints_of_a_plan_say_what_becomes_of_the_rest() {
     }
 }
 
-/// EX-18, EX-20: what a plan may not do at all is not left to its constraints.
+/// EX-18, EX-20: a forbidden effect of a plan is not left to its constraints.
 #[test]
 fn what_a_plan_may_not_do_takes_everything_back_whatever_its_constraints_say() {
     let (_directory, root) = workspace();
@@ -313,7 +314,7 @@ fn what_a_plan_may_not_do_takes_everything_back_whatever_its_constraints_say() {
     assert_eq!(tree(&root), before);
 }
 
-/// EX-14: with nothing kept that could be in effect.
+/// EX-14: nothing is kept that could be in effect.
 #[test]
 fn a_plan_none_of_whose_actions_can_be_done_has_failed() {
     let (_directory, root) = workspace();
@@ -331,7 +332,7 @@ fn a_plan_none_of_whose_actions_can_be_done_has_failed() {
     );
 }
 
-/// EX-1, EX-2, EX-18: what is not approved, or not what was approved, is not begun.
+/// EX-1, EX-2, EX-18: a plan that was not approved, or is not the approved one, is not started.
 #[test]
 fn a_task_that_was_not_approved_as_it_is_is_not_begun() {
     type Spoil = fn(&Path);
@@ -427,7 +428,7 @@ fn a_hard_link_is_refused_since_its_other_name_may_be_protected() {
     assert_eq!(text(&root, ".env"), "KEY=1\n");
 }
 
-/// EX-1: who gives a plan in the place of its envelope is told so.
+/// EX-1: a plan in place of its envelope is reported as one.
 #[test]
 fn a_plan_in_the_place_of_its_envelope_is_told_as_one() {
     let (_directory, root) = workspace();
@@ -436,13 +437,13 @@ fn a_plan_in_the_place_of_its_envelope_is_told_as_one() {
     assert_eq!(ended.code, 1, "{ended:?}");
     assert!(ended.stdout.starts_with("this is a task plan"), "{ended:?}");
     assert!(ended.stdout.contains("(1000 ENVELOPE_INVALID)"), "{ended:?}");
-    // What names no task leaves no report.
+    // A file that names no task leaves no report.
     fs::write(root.join("../task.json"), "{").unwrap();
     assert_eq!(actum(&root, &["run", "../task.json"]).code, 1);
     assert!(!root.join("agent").exists());
 }
 
-/// EX-6: the plan that was in force before is kept, and the new one takes its place, also where it lies there itself.
+/// EX-6: the earlier plan in force is archived, and the new one replaces it, also if its file is there already.
 #[test]
 fn the_plan_that_was_in_force_goes_to_the_archive() {
     let (_directory, root) = workspace();
@@ -486,7 +487,7 @@ fn with_status_lines(root: &Path, arguments: &[&str]) -> Ended {
     shell.output().unwrap().into()
 }
 
-/// EX-24: each line is one of the published form, numbered, and the last says how it ended.
+/// EX-24: each line has the published form and a number, and the last has the outcome.
 #[test]
 fn the_protocol_layer_is_told_line_by_line() {
     let (_directory, root) = workspace();
@@ -516,7 +517,7 @@ fn the_protocol_layer_is_told_line_by_line() {
     }
 }
 
-/// EX-13: what cannot be reported is not begun, and no link is followed to where reports are written.
+/// EX-13: a task that cannot be reported is not started, and no link is followed to the directory of reports.
 #[test]
 fn a_task_that_cannot_be_reported_is_not_begun() {
     for (made, link) in
@@ -543,7 +544,7 @@ fn a_task_that_cannot_be_reported_is_not_begun() {
     }
 }
 
-/// EX-20: no report has a credential in it that new content brings, and the task is refused.
+/// EX-20: no report has a credential from new content, and the task is refused.
 #[test]
 fn a_credential_comes_into_no_report() {
     let (_directory, root) = workspace();
@@ -556,7 +557,7 @@ fn a_credential_comes_into_no_report() {
     assert!(!ended.stdout.contains(&secret) && !ended.stderr.contains(&secret), "{ended:?}");
     for entry in fs::read_dir(report(&root)).unwrap() {
         let path = entry.unwrap().path();
-        // The plan itself is kept as it was given, for whoever may read it.
+        // The plan itself is kept unchanged, for any user who may read it.
         let is_input = path.ends_with("task_plan.json");
         if path.is_file() && !is_input {
             assert!(!fs::read_to_string(&path).unwrap().contains(&secret), "{}", path.display());
@@ -567,7 +568,7 @@ fn a_credential_comes_into_no_report() {
     }
 }
 
-/// EX-5, D-6: no link is followed to a target, neither on the way nor at its end; such a plan is not begun.
+/// EX-5, D-6: no link is followed to a target, neither on the way nor at its end; such a plan is not started.
 #[test]
 fn no_link_is_followed_to_a_target() {
     let (directory, root) = workspace();

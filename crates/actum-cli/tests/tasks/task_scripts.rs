@@ -1,4 +1,4 @@
-//! The rollback script that is killed, and what finishes its work.
+//! Killed rollback scripts, and the commands that finish their work.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,7 @@ fn rename(id: &str, from: &str, to: &str) -> Value {
     action(id, "FILE_RENAME", from, json!({ "type": "rename", "new_path": to }))
 }
 
-/// A plan whose script has steps of every kind.
+/// Returns a plan whose script has steps of every kind.
 fn rich(root: &Path) -> Value {
     let mut rich = every_kind(root);
     for (path, content) in
@@ -35,7 +35,7 @@ fn script(root: &Path) -> PathBuf {
     report(root).join("rollback.sh")
 }
 
-/// Runs the script until it changes something for the time after `turn`; whether it was killed.
+/// Runs the script until it changes something for the time after `turn`; returns true if it was killed.
 fn cut_off(root: &Path, turn: usize) -> bool {
     let programs = root.join("../programs");
     fs::create_dir(&programs).unwrap();
@@ -65,7 +65,7 @@ fn a_script_that_is_killed_anywhere_is_finished_by_a_rollback_or_by_the_script()
     let mut turn = 0;
     loop {
         let mut is_killed = false;
-        // What the script makes of its own remains is tested where it is written.
+        // The recovery of a script from its own remains is tested beside the code that writes it.
         let both = [false, true];
         for &by_script in if turn % 8 == 0 { &both[..] } else { &both[..1] } {
             let (_directory, root) = workspace();
@@ -96,7 +96,7 @@ fn a_script_that_is_killed_anywhere_is_finished_by_a_rollback_or_by_the_script()
     assert!(turn > 20, "only {turn} steps");
 }
 
-/// Runs the script until it moves `a.txt` aside, which an editor saved just before, and kills it behind that.
+/// Runs the script until it moves `a.txt` aside, which an editor saved just before, and kills it after that.
 fn cut_off_behind_a_save(root: &Path) {
     let programs = root.join("../programs");
     fs::create_dir(&programs).unwrap();
@@ -108,14 +108,14 @@ fn cut_off_behind_a_save(root: &Path) {
     assert_eq!((output.status.code(), root.join("a.txt").exists()), (None, false), "{output:?}");
 }
 
-/// The files that a script moved aside.
+/// Returns the files that a script moved aside.
 fn aside(root: &Path) -> Vec<String> {
     let names = fs::read_dir(report(root)).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name.starts_with(".displaced-")).collect()
 }
 
-/// EX-16: finding A2 of issue 22. A rollback puts back what an editor saved and a killed script had moved aside.
+/// EX-16: finding A2 of issue 22. A rollback restores a file that an editor saved and a killed script had moved aside.
 #[test]
 fn a_rollback_puts_back_what_a_killed_script_had_moved_aside() {
     let (_directory, root) = workspace();
@@ -129,7 +129,7 @@ fn a_rollback_puts_back_what_a_killed_script_had_moved_aside() {
     assert!(aside(&root).is_empty());
 }
 
-/// EX-16: where another file came to the path, what a killed script moved aside is kept and named.
+/// EX-16: if another file is at the path, the file that a killed script moved aside is kept and reported.
 #[test]
 fn a_rollback_names_what_a_killed_script_had_moved_aside_and_cannot_be_put_back() {
     let (_directory, root) = workspace();
@@ -146,7 +146,7 @@ fn a_rollback_names_what_a_killed_script_had_moved_aside_and_cannot_be_put_back(
     assert!(done.stderr.contains(&aside[0]), "{done:?}");
 }
 
-/// FO-5: a rename that was put back by hand is as before, and no obstacle.
+/// FO-5: a file that was renamed back by hand is in its earlier state, and no obstacle.
 #[test]
 fn a_rename_that_was_put_back_by_hand_does_not_block_an_undo() {
     let (_directory, root) = workspace();
@@ -160,7 +160,7 @@ fn a_rename_that_was_put_back_by_hand_does_not_block_an_undo() {
     assert!(!root.join("new.txt").exists());
 }
 
-/// FO-5: what a run moved is lost where only the new path is gone.
+/// FO-5: a renamed file is lost if only the new path is gone.
 #[test]
 fn a_renamed_file_that_is_gone_blocks_an_undo() {
     let (_directory, root) = workspace();
@@ -173,7 +173,7 @@ fn a_renamed_file_that_is_gone_blocks_an_undo() {
     assert!(refused.stderr.contains("new.txt"), "{refused:?}");
 }
 
-/// EX-16, FE-14: what takes a task back is what its receipt has the digests of, or it is refused.
+/// EX-16, FE-14: the files that roll a task back must match the digests in its receipt.
 #[test]
 fn a_rollback_by_what_was_rewritten_is_refused() {
     let (_directory, root) = workspace();
@@ -202,7 +202,7 @@ fn a_rollback_by_what_was_rewritten_is_refused() {
         assert_eq!(tree(&root), left);
         fs::write(&file, was).unwrap();
     }
-    // What is gone takes nobody in.
+    // A missing script is no obstacle.
     fs::remove_file(script(&root)).unwrap();
     assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
     assert_eq!(tree(&root), before);

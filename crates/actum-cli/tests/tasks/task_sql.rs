@@ -11,7 +11,7 @@ use crate::task::{action, after, create, document, plan, put, report, run, run_a
 use actum_core::Digest;
 use serde_json::{Value, json};
 
-/// A workspace with a database of three customers, which a task made.
+/// Makes a workspace with a database of three customers, which a task made.
 pub(crate) fn shop() -> (tempfile::TempDir, std::path::PathBuf) {
     let (directory, root) = workspace();
     install_duckdb(&root);
@@ -32,7 +32,7 @@ pub(crate) fn query(root: &Path, text: impl AsRef<[u8]>) {
     fs::write(root.join("queries/q.sql"), text).unwrap();
 }
 
-/// An SQL step with these fields besides.
+/// Returns an SQL step with these additional fields.
 pub(crate) fn sql(more: Value) -> Value {
     let mut operation =
         json!({"type": "sql_execute", "query_file": "queries/q.sql", "connection": "duckdb"});
@@ -42,14 +42,14 @@ pub(crate) fn sql(more: Value) -> Value {
     action("sql", "SQL_EXECUTE", "shop.duckdb", operation)
 }
 
-/// Code of the first failed action of the newest report.
+/// Returns the code of the first failed action of the newest report.
 pub(crate) fn code(root: &Path) -> Value {
     let report = document(root, "execution_report.json");
     report["actions_failed"][0]["error_code"].clone()
 }
 
-/// EX-9, EX-11, EX-13, EX-15: statements change the database, their rows are saved, all of it is reported, and the task is taken back
-/// to the byte, with actum and without.
+/// EX-9, EX-11, EX-13, EX-15: statements change the database, their rows are saved, all of it is reported. The task is
+/// rolled back byte for byte, with actum and without.
 #[test]
 fn statements_change_a_database_and_are_taken_back() {
     let (_directory, root) = shop();
@@ -145,7 +145,7 @@ fn a_report_has_the_details_of_its_sql_step_and_show_its_digests() {
     assert_eq!(shown["record"].get("queries"), None, "{shown:#}");
 }
 
-/// EX-11, EX-12, EX-18: a query that fails changes nothing, and says by its code and in DuckDB's words what is wrong.
+/// EX-11, EX-12, EX-18: a failed query changes nothing, and its report has the code and DuckDB's message.
 #[test]
 fn a_query_that_fails_changes_nothing_and_says_why() {
     let (_directory, root) = shop();
@@ -182,7 +182,7 @@ fn a_query_that_fails_changes_nothing_and_says_why() {
     }
 }
 
-/// EX-11: what is no database that can be opened is refused, also one that another process has open.
+/// EX-11: a file that is no database that can be opened is refused, also one that another process has open.
 #[test]
 fn a_database_that_cannot_be_opened_is_refused() {
     let (_directory, root) = shop();
@@ -216,7 +216,7 @@ fn a_database_that_cannot_be_opened_is_refused() {
     assert_eq!((ended.code, code(&root)), (3, json!(2001)), "{ended:?}");
 }
 
-/// EX-9: without the library a plan with SQL is refused before anything runs, and all else works.
+/// EX-9: without the library a plan with SQL is refused before anything runs, and all other plans work.
 #[test]
 fn without_the_library_sql_is_refused_and_all_else_works() {
     let (_directory, root) = workspace();
@@ -235,7 +235,7 @@ fn without_the_library_sql_is_refused_and_all_else_works() {
     assert_eq!(ended.code, 0, "{ended:?}");
 }
 
-/// EX-21: a query that takes too long is ended, and nothing of it is left.
+/// EX-21: a query that exceeds its time is ended, and leaves nothing.
 #[test]
 fn a_query_that_takes_too_long_is_ended() {
     let (_directory, root) = shop();
@@ -252,7 +252,8 @@ fn a_query_that_takes_too_long_is_ended() {
     assert_eq!(tree(&root), before);
 }
 
-/// EX-1, EX-11, D-3: what a person approved is published, though a second computation would come to something else; and nothing else is.
+/// EX-1, EX-11, D-3: the approved result is published, even if a second computation would have another result; no other
+/// result is.
 #[test]
 fn the_result_that_was_approved_is_published() {
     let (_directory, root) = workspace();
@@ -269,7 +270,7 @@ fn the_result_that_was_approved_is_published() {
     let approve = ["plan", "approve", "../plan.json", "--passphrase-file", &key];
     let approved = actum(&root, &approve);
     assert_eq!(approved.code, 0, "{approved:?}");
-    // Another query is not what was approved.
+    // Another query is not the approved one.
     query(&root, "CREATE TABLE t AS SELECT 1 AS r; SELECT r FROM t");
     let other = actum(&root, &["run", "../task_envelope.json"]);
     assert_eq!(other.code, 1, "{other:?}");
@@ -282,7 +283,8 @@ fn the_result_that_was_approved_is_published() {
     assert!(shown.contains(&digest.to_string()), "{digest}: {shown}");
 }
 
-/// EX-7, EX-11, EX-22: a task that is killed while its query runs leaves the database as it was, and its copy is removed by the next run.
+/// EX-7, EX-11, EX-22: a task that is killed while its query runs leaves the database unchanged, and its copy is
+/// removed by the next run.
 #[test]
 fn a_task_that_is_killed_in_its_query_leaves_the_database_as_it_was() {
     let (_directory, root) = shop();
@@ -320,7 +322,8 @@ fn a_task_that_is_killed_in_its_query_leaves_the_database_as_it_was() {
     assert_eq!(copies().len(), 0, "what was staged is gone");
 }
 
-/// EX-11, EX-12: a kept result that is not what was shown is not published. It is removed, so that the query is run again.
+/// EX-11, EX-12: a kept result that differs from the shown one is not published. It is removed, so that the query is
+/// run again.
 #[test]
 fn a_damaged_kept_result_is_not_published() {
     let (_directory, root) = shop();
@@ -340,7 +343,8 @@ fn a_damaged_kept_result_is_not_published() {
     assert_ne!(fs::read(root.join("shop.duckdb")).unwrap(), before);
 }
 
-/// EX-8, EX-11: SQL steps on several databases of a parallel plan begin at once; where one fails, nothing of the others is left.
+/// EX-8, EX-11: SQL steps on several databases of a parallel plan begin at once; if one fails, nothing of the others is
+/// left.
 #[test]
 fn statements_on_several_databases_run_at_once() {
     let (_directory, root) = shop();

@@ -1,4 +1,4 @@
-//! SQL steps with bad input: each fails with its code, says what is wrong, and changes nothing (EX-11, EX-12, EX-18).
+//! SQL steps with bad input: each fails with its code, reports the problem, and changes nothing (EX-11, EX-12, EX-18).
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,13 +13,13 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-/// The workspace and its reports, without the query.
+/// Returns the workspace and its reports, without the query.
 fn kept(root: &Path) -> Vec<(PathBuf, String)> {
     let all = tree(root).into_iter().map(|(path, kept)| (path, format!("{kept:?}")));
     all.filter(|(path, _): &(PathBuf, String)| !path.ends_with("q.sql")).collect()
 }
 
-/// Runs a step that fails with this code, in the words of its report, and changes nothing.
+/// Runs a step that fails with this code, with these words in its report, and changes nothing.
 fn fails(root: &Path, id: &str, step: &Value, wanted: u64, words: &[&str]) {
     let before = kept(root);
     let ended = run_as(root, id, &plan(json!([step])));
@@ -114,7 +114,7 @@ fn a_query_file_that_cannot_be_read_is_refused() {
 #[test]
 fn a_query_that_changed_after_approval_is_not_run() {
     let (_directory, root) = workspace();
-    // The key counts at once only where nothing is recorded yet.
+    // The key is valid at once only while nothing is recorded yet.
     let key = approval_key(&root);
     install_duckdb(&root);
     fs::create_dir(root.join("queries")).unwrap();
@@ -133,7 +133,7 @@ fn a_query_that_changed_after_approval_is_not_run() {
     assert_eq!(kept(&root), before);
 }
 
-/// EX-11: what DuckDB cannot open, or finds damaged, is refused in its words.
+/// EX-11: a file that DuckDB cannot open, or finds damaged, is refused with DuckDB's message.
 #[test]
 fn a_database_that_duckdb_cannot_open_is_refused() {
     let (_directory, root) = shop();
@@ -148,7 +148,7 @@ fn a_database_that_duckdb_cannot_open_is_refused() {
     put("zeros", &[0; 20_000], &["not a valid DuckDB database"]);
     put("short", &good[..2000], &["v2.0.1 cannot open it"]);
     put("half", &good[..good.len() / 2], &["shop.duckdb"]);
-    // The version of the file format, behind a checksum, which no longer holds, and `DUCK`.
+    // The version of the file format follows a checksum, which no longer matches, and `DUCK`.
     let mut newer = good.clone();
     newer[12..20].copy_from_slice(&[0xff, 0xff, 0, 0, 0, 0, 0, 0]);
     put("newer", &newer, &["v2.0.1 cannot open it"]);
@@ -165,7 +165,7 @@ fn a_database_that_duckdb_cannot_open_is_refused() {
     put("encrypted", &fs::read(encrypted).unwrap(), &["v2.0.1 cannot open it", "encrypted"]);
     fs::write(root.join("shop.duckdb"), &good).unwrap();
     fs::write(root.join("shop.duckdb.wal"), "no log".repeat(100)).unwrap();
-    // DuckDB passes over a log that it cannot read; a rollback brings that back as well.
+    // DuckDB ignores a log that it cannot read; a rollback restores it as well.
     let before = kept(&root);
     let ended = run_as(&root, "log", &plan(json!([sql(json!({}))])));
     assert_eq!(ended.code, 0, "{ended:?}");
@@ -192,8 +192,8 @@ fn fixture(root: &Path) -> PathBuf {
     place
 }
 
-/// EX-11, EX-15: rows that are committed in the write-ahead log alone are part of the database. The log is published away with the
-/// step, and comes back with its rollback.
+/// EX-11, EX-15: rows that are committed in the write-ahead log alone are part of the database. The step removes the
+/// log, and its rollback restores it.
 #[test]
 fn rows_in_the_write_ahead_log_are_kept() {
     let (_directory, root) = shop();
@@ -216,13 +216,13 @@ fn rows_in_the_write_ahead_log_are_kept() {
     let back = actum(&root, &["rollback", "with"]);
     assert_eq!(back.code, 0, "{back:?}");
     assert_eq!(kept(&root), before);
-    // Without the log the rows are gone, so the fixture shows something.
+    // Without the log the rows are gone, so the fixture proves something.
     fs::remove_file(root.join("log.duckdb.wal")).unwrap();
     let ended = target("without", "UPDATE visit SET id = id + 10");
     assert!(ended.stdout.contains("1 UPDATE (1 row)"), "{ended:?}");
 }
 
-/// EX-11, EX-21: what a step demands and does not get, and what takes more memory than it has.
+/// EX-11, EX-21: unmet demands of a step, and a step that needs more memory than it has.
 #[test]
 fn rows_parameters_and_resources_that_do_not_fit_are_refused() {
     let (_directory, root) = shop();
@@ -294,7 +294,7 @@ fn a_full_disk_ends_the_step_and_nothing_is_left() {
     put(&root, &plan(json!([sql(json!({}))])), "");
     let small = directory.path().join("small");
     fs::create_dir(&small).unwrap();
-    // The workspace moves to a file system of 24 MiB, which ends with its namespace; what it holds then is copied out.
+    // The workspace moves to a file system of 24 MiB, which ends with its namespace; its content is then copied out.
     let script = "mount -t tmpfs -o size=24m tmpfs \"$0\" && cp -a \"$1\" \"$0/workspace\" && cp ../task.json ../plan.json ../config.yaml \"$0\" && \
         cd \"$0/workspace\" && { \"$2\" run ../task.json; ended=$?; rm -rf \"$1\" && cp -a \"$0/workspace\" \"$1\"; exit $ended; }";
     let mut unshare = Command::new("unshare");
@@ -310,13 +310,13 @@ fn a_full_disk_ends_the_step_and_nothing_is_left() {
     assert_eq!(staged(&root), [""; 0]);
 }
 
-/// Names in the directory where changes are staged.
+/// Returns the names in the directory where changes are staged.
 fn staged(root: &Path) -> Vec<String> {
     let entries = fs::read_dir(root.join(".actum/stage")).into_iter().flatten();
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// EX-7, EX-12: a run that is cancelled in its query ends the worker, leaves the database, and says so.
+/// EX-7, EX-12: a run that is cancelled in its query ends the worker, leaves the database, and reports it.
 #[test]
 fn a_cancelled_query_leaves_the_database_as_it_was() {
     let (_directory, root) = shop();

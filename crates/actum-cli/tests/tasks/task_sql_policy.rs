@@ -26,7 +26,7 @@ fn operators(root: &Path, text: &str) {
     fs::write(directory.join("actum.toml"), format!("version = 1\n[sql]\n{text}\n")).unwrap();
 }
 
-/// A workspace with a database of ten customers, which a task made.
+/// Makes a workspace with a database of ten customers, which a task made.
 fn shop() -> (tempfile::TempDir, PathBuf) {
     let (directory, root) = workspace();
     install_duckdb(&root);
@@ -53,8 +53,8 @@ fn doctor(root: &Path) -> (String, String) {
     (sql["verdict"].as_str().unwrap().to_owned(), sql["detail"].as_str().unwrap().to_owned())
 }
 
-/// EX-9: a library that the operator's policy pins by its digest is loaded in the place of the tested one, and no other file is.
-/// `actum doctor` shows its path, version and digest, or what is wrong with it.
+/// EX-9: a library that the operator's policy pins by its digest is loaded instead of the tested one, and no other file
+/// is. `actum doctor` shows its path, version and digest, or its fault.
 #[test]
 fn a_pinned_library_is_loaded_and_shown_by_doctor() {
     let (directory, root) = workspace();
@@ -101,8 +101,8 @@ fn a_pinned_library_is_loaded_and_shown_by_doctor() {
     }
 }
 
-/// EX-9: only the operator's policy chooses a library and limits, and only where the system knows it; a workspace can demand
-/// approval of fewer rows.
+/// EX-9: only the operator's policy chooses a library and limits, and only in the configuration that the system knows;
+/// a workspace can demand approval of fewer rows.
 #[test]
 fn a_workspace_chooses_no_library_and_no_limits() {
     let (_directory, root) = shop();
@@ -150,9 +150,9 @@ fn limits_of_the_policy_hold() {
     assert_eq!(code, 2013, "{message}");
 }
 
-/// EX-9, EX-11, D-3: a plan whose SQL steps change more rows than `ask_over_rows` is R3. An unsigned envelope does not approve it: it
-/// is rejected before anything is published, with the rows, the limit and what to do. A signed approval over plan and config
-/// lets it run, and the receipt has the ground.
+/// EX-9, EX-11, D-3: a plan whose SQL steps change more rows than `ask_over_rows` is R3. An unsigned envelope does not
+/// approve it: it is rejected before anything is published, with the rows, the limit and the next step. A signed
+/// approval over plan and config lets it run, and the receipt has the ground.
 #[test]
 fn more_rows_than_the_limit_need_a_signed_approval() {
     let (_directory, root) = workspace();
@@ -202,8 +202,8 @@ fn more_rows_than_the_limit_need_a_signed_approval() {
     assert_eq!(replayed.code, 0, "{replayed:?}");
 }
 
-/// EX-11: the preview shows statements, tables and changed rows side by side in 80 columns, as text and as JSON; what it shows is
-/// published, and a second preview shows the same.
+/// EX-11: the preview shows statements, tables and changed rows side by side in 80 columns, as text and as JSON. The
+/// shown result is published, and a second preview is equal.
 #[test]
 fn the_preview_shows_what_is_published() {
     let (_directory, root) = shop();
@@ -250,7 +250,7 @@ fn the_preview_shows_what_is_published() {
     assert_eq!(same.code, 0, "what was shown is what was published: {same:?}");
 }
 
-/// EX-9: a run that nobody is shown compares no tables, unless a policy limits the rows.
+/// EX-9: a run without a preview compares no tables, unless a policy limits the rows.
 #[test]
 fn a_run_without_a_preview_compares_nothing() {
     let (_directory, root) = shop();

@@ -1,4 +1,4 @@
-//! What is there of a task after the machine came to a stop.
+//! State of a task after a power failure.
 
 use std::fs::{self, File};
 
@@ -6,8 +6,8 @@ use crate::program::{actum, command, home_of, text, workspace};
 use crate::task::{create, document, plan, put, replace, report, run, run_as};
 use serde_json::{Value, json};
 
-/// EX-13: reports become durable with the next task at the latest. Where the machine came to a stop before, and they are
-/// gone or cut short, they are written again from what is noted.
+/// EX-13: reports become durable with the next task at the latest. If a power failure removes or truncates them before,
+/// they are written again from the recorded notes.
 #[test]
 fn reports_that_a_stop_of_the_machine_took_are_written_again() {
     let (_directory, root) = workspace();
@@ -65,7 +65,7 @@ fn reports_that_a_stop_of_the_machine_took_are_written_again() {
     assert_eq!(noted(), 0, "what is taken back is durable at once");
 }
 
-/// EX-7: what is noted before a stop of the machine can be cut short as long as nothing is visible.
+/// EX-7: notes can be truncated by a power failure while nothing is visible.
 #[test]
 fn notes_that_a_stop_of_the_machine_cut_short_are_of_a_task_that_did_nothing() {
     let (_directory, root) = workspace();
@@ -79,7 +79,7 @@ fn notes_that_a_stop_of_the_machine_cut_short_are_of_a_task_that_did_nothing() {
     assert_eq!(text(&root, "a.txt"), "new\n");
 }
 
-/// EX-24: a final status that could not be handed over is no success.
+/// EX-24: a final status that could not be delivered is no success.
 #[test]
 fn status_lines_that_cannot_be_written_are_told() {
     let (_directory, root) = workspace();

@@ -1,7 +1,7 @@
 //! Runs the program and kills it from outside before one of its system calls (ptrace(2)).
 //!
-//! Only calls that may change something are counted: a kill before one that only looks leaves what a kill before the next
-//! of these leaves.
+//! Only calls that may change something are counted: a kill before a read-only call has the result of a kill before the
+//! next counted one.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -15,20 +15,20 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-/// How a traced run ended.
+/// Outcome of a traced run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum End {
     /// Killed before the system call of this number, which was not made.
     Killed { system_call: String },
-    /// It made fewer system calls.
+    /// The program made fewer system calls.
     Exited { code: i32 },
 }
 
-/// Stops itself, so that it can be seized before it becomes the program.
+/// Script that stops itself, so that it can be seized before it becomes the program.
 const SCRIPT: &str = "umask 022; kill -STOP $$; exec \"$0\" \"$@\"";
 
-/// Runs the program in `directory` and kills it before the system call of this number, counted from 0
-/// after its start. What it says on standard output goes to the file `said`.
+/// Runs the program in `directory` and kills it before the system call of this number, counted from 0 after its start.
+/// Its standard output goes to the file `said`.
 pub(crate) fn kill_before_call(
     directory: &Path,
     arguments: &[&str],
@@ -44,7 +44,7 @@ pub(crate) fn kill_before_call(
     }
 }
 
-/// The same before the first system call at which something is so.
+/// Kills the program before the first system call at which a condition is true.
 #[allow(dead_code, reason = "one of the two tests that share this waits for nothing")]
 pub(crate) fn kill_when(
     directory: &Path,
@@ -55,7 +55,7 @@ pub(crate) fn kill_when(
     kill_at(directory, arguments, said, |_| is_so())
 }
 
-/// Runs the program in `directory` and kills it before the first system call of which this is so.
+/// Runs the program in `directory` and kills it before the first system call that matches.
 #[allow(dead_code, reason = "not every test that shares this looks at the calls")]
 pub(crate) fn kill_at(
     directory: &Path,
@@ -72,7 +72,7 @@ pub(crate) fn kill_at(
     }
 }
 
-/// The same with a signal that asks the program to end, which it may answer when it likes.
+/// Sends a signal that asks the program to end, which it may answer at any time, before a system call.
 pub(crate) fn ask_before_call(
     directory: &Path,
     arguments: &[&str],
@@ -95,7 +95,7 @@ pub(crate) fn ask_before_call(
                         break;
                     }
                     WaitStatus::Exited(ended, code) if ended == process => {
-                        // Done, or taken back because it was asked to end.
+                        // Done, or rolled back because it was asked to end.
                         assert!(code == 0 || code == 3, "{code}");
                         break;
                     }
@@ -112,11 +112,11 @@ pub(crate) fn ask_before_call(
     }
 }
 
-/// Where a traced run has come to.
+/// Position of a traced run.
 enum Stop {
-    /// It is about to make the system call of this number.
+    /// The program is about to make the system call of this number.
     Before { process: Pid, thread: Pid, system_call: String },
-    /// It made fewer system calls.
+    /// The program made fewer system calls.
     Exited { code: i32 },
 }
 
@@ -124,18 +124,18 @@ fn stop_before_call(directory: &Path, arguments: &[&str], call: usize, said: &Pa
     stop_when(directory, arguments, |entered| entered.made == call, said)
 }
 
-/// A system call that the program is about to make.
+/// System call that the program is about to make.
 #[allow(dead_code, reason = "not every test that shares this looks at the calls")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entered {
     pub(crate) process: Pid,
     /// Number of counted calls before it.
     pub(crate) made: usize,
-    /// Whether it waits for another process or for time, and may be repeated any number of times.
+    /// True if it waits for another process or for time, and may be repeated any number of times.
     pub(crate) is_wait: bool,
 }
 
-/// Stops the program before the first system call of which this is so.
+/// Stops the program before the first system call that matches.
 fn stop_when(
     directory: &Path,
     arguments: &[&str],
@@ -149,7 +149,7 @@ fn stop_when(
             Next::Call { by } => thread = by,
             Next::Exit { code } => return Stop::Exited { code },
         }
-        // A process that dies where it enters a call does not make the call.
+        // A process that dies at the entry of a call does not make the call.
         let entered = fs::read_to_string(format!("/proc/{process}/task/{thread}/syscall"));
         let call = Call::parse(&entered.unwrap_or_default());
         if call.only_looks(process) {
@@ -164,7 +164,7 @@ fn stop_when(
     }
 }
 
-/// Starts the program, traced, as far as the first of its system calls.
+/// Starts the program, traced, up to the first of its system calls.
 #[expect(clippy::zombie_processes, reason = "it is waited for by number, which tells more")]
 fn start(directory: &Path, arguments: &[&str], said: &Path, more: Options) -> Pid {
     let mut command = Command::new("/bin/sh");
@@ -190,8 +190,9 @@ fn start(directory: &Path, arguments: &[&str], said: &Path, more: Options) -> Pi
     process
 }
 
-/// Runs the program, and stops its child of this name before each system call. Calls `act` with the child and the number of earlier
-/// calls, until it returns true. Returns the exit code of the program, and whether `act` returned true.
+/// Runs the program, and stops its child of this name before each system call. Calls `act` with the child and the
+/// number of earlier calls, until it returns true. Returns the exit code of the program, and whether `act` returned
+/// true.
 #[allow(dead_code, reason = "one test has a program with such a child")]
 pub(crate) fn act_on_child(
     directory: &Path,
@@ -239,7 +240,7 @@ pub(crate) fn act_on_child(
     }
 }
 
-/// A system call that is about to be made (proc_pid_syscall(5)).
+/// System call that is about to be made (proc_pid_syscall(5)).
 struct Call {
     number: i64,
     arguments: Vec<u64>,
@@ -253,8 +254,8 @@ impl Call {
         Self { number, arguments: words.filter_map(argument).collect() }
     }
 
-    /// Whether a kill before this call leaves the same as a kill after it. Locks end with the process, and unsynced writes
-    /// survive a kill.
+    /// Returns true if a kill before this call has the result of a kill after it. Locks end with the process, and
+    /// unsynced writes survive a kill.
     fn only_looks(&self, process: Pid) -> bool {
         let argument = |index: usize| self.arguments.get(index).copied().unwrap_or_default();
         match self.number {
@@ -272,14 +273,14 @@ impl Call {
     }
 }
 
-/// Whether a file that is opened with these flags may be a new or an emptied one.
+/// Returns true if a file that is opened with these flags may be a new or an emptied one.
 fn makes_or_empties(flags: u64) -> bool {
     let changes = libc::O_CREAT | libc::O_TRUNC | (libc::O_TMPFILE & !libc::O_DIRECTORY);
     flags & u64::from(changes.unsigned_abs()) != 0
 }
 
-/// Calls that only look, or change nothing but the process itself. Any other call counts as one that changes something, also
-/// one that waits for another process.
+/// Calls that only read, or change nothing but the process itself. Any other call counts as one that changes something,
+/// also one that waits for another process.
 const LOOKS: &[libc::c_long] = &[
     libc::SYS_read,
     libc::SYS_pread64,
@@ -365,11 +366,11 @@ const WAITS: &[libc::c_long] = &[
     libc::SYS_epoll_wait,
 ];
 
-/// What a traced process does next.
+/// Next event of a traced process.
 enum Next {
     /// One of its threads is about to make a system call.
     Call { by: Pid },
-    /// It ends.
+    /// The process exits.
     Exit { code: i32 },
 }
 
@@ -390,7 +391,7 @@ fn seize(process: Pid, more: Options) {
     }
 }
 
-/// Lets the shell go on until it has become the program.
+/// Continues the shell until it has become the program.
 fn wait_for_exec(process: Pid) {
     loop {
         let next = match waitpid(process, None).expect("our own child can be waited for") {
@@ -407,7 +408,7 @@ fn wait_for_exec(process: Pid) {
     }
 }
 
-/// Lets `thread` of the program go on, until one of its threads enters a system call.
+/// Continues `thread` of the program, until one of its threads enters a system call.
 fn next_call(process: Pid, thread: Pid) -> Next {
     let mut stopped = Some((thread, None));
     loop {
@@ -434,7 +435,7 @@ fn next_call(process: Pid, thread: Pid) -> Next {
     }
 }
 
-/// The thread is stopped where it enters a system call, not where it leaves one.
+/// Returns true if the thread is stopped at the entry of a system call, not at its exit.
 fn is_entry(thread: Pid) -> bool {
     ptrace::syscall_info(thread).expect("a stopped thread").op == PTRACE_SYSCALL_INFO_ENTRY
 }
@@ -445,7 +446,7 @@ fn wait_for_any() -> WaitStatus {
     waitpid(None, Some(flags)).expect("there is a process that is traced")
 }
 
-/// A thread may end while another is looked at: its process was ended.
+/// Ignores the end of a thread: its process was ended while another one was examined.
 fn go_on(resumed: nix::Result<()>) {
     match resumed {
         Ok(()) | Err(Errno::ESRCH) => {}

@@ -1,4 +1,4 @@
-//! What is in a directory, and what a plain run of a command leaves in it.
+//! Content of a directory, and the result of a plain run of a command in it.
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::collections::BTreeMap;
@@ -7,10 +7,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Names, modes and contents. Of a link the content is where it leads.
+/// Names, modes and contents. The content of a link is its target.
 pub(crate) type Tree = BTreeMap<PathBuf, (u32, Option<Vec<u8>>)>;
 
-/// All that is in a directory, but for the state of actum.
+/// Returns all files in a directory, except the state of actum.
 pub(crate) fn tree(root: &Path) -> Tree {
     fn walk(at: &Path, root: &Path, found: &mut Tree) {
         for entry in fs::read_dir(at).unwrap() {
@@ -38,7 +38,7 @@ pub(crate) fn tree(root: &Path) -> Tree {
     found
 }
 
-/// What a plain run of the same script leaves, which is made at the same path, on a copy.
+/// Returns the result of a plain run of a script, which is made at this path, on a copy.
 pub(crate) fn plain_run(root: &Path, script: &str) -> Tree {
     let held = root.with_file_name("held");
     fs::rename(root, &held).unwrap();

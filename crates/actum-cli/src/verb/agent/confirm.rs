@@ -18,27 +18,27 @@ use crate::output::Document;
 use crate::session::Session;
 use crate::{actor, records, root};
 
-/// Fewest characters of a plan that name it.
+/// Minimum length of a prefix of a plan, in characters.
 const PLAN_CHARS_MIN: usize = 8;
 
 /// Answer the confirmation prompt of a goal
 ///
-/// The whole answer has to be the word for yes or no in the named language; "okay" and "fine" are ambiguous. The approval key
-/// signs the answer, since the dispatching process cannot confirm its own goal.
+/// The whole answer has to be the word for yes or no in the named language; "okay" and "fine" are ambiguous. The
+/// approval key signs the answer, since the dispatching process cannot confirm its own goal.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The goal
+    /// Name of the goal
     #[arg(value_parser = correlation)]
     correlation: CorrelationId,
-    /// The answer, in the words of the person
+    /// Answer in the user's words
     answer: String,
-    /// The conversation in which the prompt was shown
+    /// Conversation in which the prompt was shown
     #[arg(long, value_name = "THREAD")]
     thread: ThreadId,
-    /// The language of the answer, as a BCP 47 tag such as `de` or `pt-BR`
+    /// Language of the answer, as a BCP 47 tag such as `de` or `pt-BR`
     #[arg(long, value_name = "TAG")]
     language: String,
-    /// The plan that the prompt names, or its beginning: another prompt is not answered
+    /// Plan that the prompt names, or its beginning; the prompt of another plan is not answered
     #[arg(long, value_name = "PLAN")]
     plan: Option<String>,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(if is_confirmed { Exit::Success } else { Exit::Refused })
 }
 
-/// Tests whether a text is a prefix of a plan fingerprint.
+/// Returns true if a text is a prefix of a plan fingerprint.
 fn is_prefix(text: &str, plan: Digest) -> bool {
     text.len() >= PLAN_CHARS_MIN && plan.to_string().starts_with(text)
 }

@@ -20,30 +20,31 @@ use crate::{actor, input, records, root};
 
 /// Run one cycle for a goal, and print its outcome
 ///
-/// The goal (`schemas/agent-goal.schema.json`) has one packet of a Finder. The core decides, and dispatches what it lets pass
-/// as an action. An impactful simulation has to be confirmed first: `actum agent confirm`. Each decision is recorded; the same
-/// goal again has no second effect. The exit code: 0 done, 1 refused, 3 taken back, 4 needs attention, 6 waits for an answer or
-/// an approval.
+/// The goal (`schemas/agent-goal.schema.json`) has one packet of a Finder. The core decides, and dispatches an allowed
+/// simulation as an action. An impactful simulation has to be confirmed first: `actum agent confirm`. Each decision is
+/// recorded; repeating a goal has no second effect. The exit code: 0 done, 1 refused, 3 rolled back, 4 needs attention,
+/// 6 waits for an answer or an approval.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The goal; `-` is standard input
+    /// File with the goal; `-` is standard input
     goal: PathBuf,
-    /// The agent that asks, for the record
+    /// Record NAME as the agent that makes the request
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
-    /// Simulations may write below this directory alone; can be repeated
+    /// Let simulations write below this directory alone; can be repeated
     #[arg(long = "allow-dir", value_name = "DIR")]
     allowed_dirs: Vec<String>,
-    /// A command that checks what a simulation changed; can be repeated
+    /// Check the changes of a simulation with this command; can be repeated
     #[arg(long = "check", value_name = "COMMAND")]
     checks: Vec<String>,
-    /// Dispatch as a host, under the host key: the goal may be of another user, and may have an answer (`confirm_state`)
+    /// Dispatch as a host, under the host key: the goal may be of another user, and may have an answer
+    /// (`confirm_state`)
     #[arg(long)]
     host_key: bool,
     /// With `--host-key`: read the passphrase of the host key from FILE; `-` is standard input
     #[arg(long, value_name = "FILE", requires = "host_key")]
     passphrase_file: Option<PathBuf>,
-    /// Wait for another process that is at work in the workspace
+    /// Wait if another process is at work in the workspace
     #[arg(long)]
     wait: bool,
 }

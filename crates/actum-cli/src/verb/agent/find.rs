@@ -23,31 +23,32 @@ use crate::{actor, clock, records};
 
 /// Make the goal of an utterance, with one packet of the built-in Finder
 ///
-/// The Finder ranks the active simulations of the catalog by declared phrases, without a model, and makes exactly one packet:
-/// a match, a question, a refusal, or a missing simulation. Nothing is dispatched: `actum agent dispatch -` reads the goal.
+/// The Finder ranks the active simulations of the catalog by declared phrases, without a model, and makes exactly one
+/// packet: a match, a question, a refusal, or a missing simulation. Nothing is dispatched: `actum agent dispatch -`
+/// reads the goal.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The words of the user
+    /// Words of the user
     utterance: String,
-    /// The language of the utterance, as a BCP 47 tag; without it each language counts
+    /// Language of the utterance, as a BCP 47 tag; without it all languages are searched
     #[arg(long, value_name = "TAG", value_parser = language)]
     language: Option<LanguageTag>,
-    /// The intent, normalised; without it the utterance
+    /// Intent, normalised; without it the utterance
     #[arg(long, value_name = "TEXT")]
     intent: Option<String>,
-    /// The goal; without it a new one
+    /// Name of the goal; without it a new one
     #[arg(long, value_name = "ID", value_parser = correlation)]
     correlation: Option<CorrelationId>,
-    /// The conversation; without it one of this goal
+    /// Conversation; without it one of this goal
     #[arg(long, value_name = "ID")]
     thread: Option<ThreadId>,
-    /// The user, where a host asserts another one than this account
+    /// User, if a host asserts another one than this account
     #[arg(long, value_name = "ID")]
     user: Option<UserId>,
-    /// The number of the attempt, after a question
+    /// Number of the attempt, after a question
     #[arg(long, value_name = "N", default_value_t = 0)]
     attempt: u32,
-    /// The signed learning table, as `actum agent learn --output` writes it; without it no bonus counts
+    /// Signed learning table, as `actum agent learn --output` writes it; without it no bonus is added
     #[arg(long, value_name = "FILE")]
     learning: Option<PathBuf>,
     /// Write the evidence of the search to FILE, which is new; its digest is `finder_proof_ref` of the packet
@@ -122,7 +123,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// Name of a new goal, from the time, this process and the utterance.
+/// Returns the name of a new goal, made of the time, this process and the utterance.
 fn new_name(utterance: &str) -> String {
     let time = clock::now().micros().to_le_bytes();
     let process = std::process::id().to_le_bytes();

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::session::Session;
 
-/// Longest capability shown in a list, in bytes.
+/// Limit of a capability in a list, in bytes.
 const WISH_BYTES_MAX: usize = 200;
 
 /// List, show and resolve the goals that wait for a simulation

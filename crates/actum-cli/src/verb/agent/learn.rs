@@ -25,14 +25,14 @@ use crate::output_file::{Existing, OutputFile};
 use crate::session::Session;
 use crate::{clock, input, records};
 
-/// Largest signed table that is read, in bytes: a table in base64, and its signatures.
+/// Limit of a signed table that is read, in bytes: a table in base64, and its signatures.
 const SIGNED_BYTES_MAX: usize = 2 * LEARNING_BYTES_MAX;
 
 /// Compute the learning table of the Finder, and sign it
 ///
-/// It counts the steps in this ledger that succeeded, for each simulation. The one with the most gets the bonus 50, the others
-/// their share of it. The Finder adds the bonus where two core actions fit alike, and never to a score that decides by
-/// itself. A table counts only where `actum agent find --learning FILE` names it.
+/// It counts the succeeded steps in this ledger for each simulation. The simulation with the most gets the bonus 50,
+/// the others their share of it. The Finder adds the bonus if two core actions match equally well, and never to a score
+/// that decides by itself. A table is used only with `actum agent find --learning FILE`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Sign the table with the approval key, and write it to FILE, which is new
@@ -83,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// Reads a signed table: an approval key in force signed it, for the tenant of these records.
+/// Reads a signed table: a valid approval key signed it, for the tenant of these records.
 pub(super) fn read_signed(
     file: &Path,
     records: &Records,
@@ -108,7 +108,7 @@ pub(super) fn read_signed(
     Ok(read().map_err(refused)?)
 }
 
-/// Learning table that is not used.
+/// Failure to use a learning table.
 #[derive(Debug, thiserror::Error)]
 enum LearningFailure {
     #[error("cannot use the learning table in {input}: {why}; nothing was searched")]
@@ -117,7 +117,7 @@ enum LearningFailure {
     Computed { source: LearningError },
 }
 
-/// Reason why a learning table in a file is refused.
+/// Reason for which a learning table in a file is refused.
 #[derive(Debug, thiserror::Error)]
 enum LearningRefused {
     #[error("it has more than {SIGNED_BYTES_MAX} bytes")]

@@ -1,4 +1,4 @@
-//! `actum agent replay`: makes the decisions on a goal again.
+//! `actum agent replay`: repeats the decisions on a goal.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -15,14 +15,14 @@ use crate::output::Document;
 use crate::session::Session;
 use crate::{actor, records};
 
-/// Make the decisions on a goal again, from what the ledger keeps
+/// Repeat the decisions on a goal, from the data in the ledger
 ///
-/// Documents are compared with their digests, entries and history that a decision rests on are looked up, access policies are
-/// asked again, answers are parsed again, and the core decides again. Anything else than the same decision is a failure (exit
-/// code 4): it is recorded, and no effect of the goal starts any more.
+/// Compares documents with their digests, looks up the entries and the history that a decision rests on, evaluates
+/// access policies and parses answers again. Then the core decides again. Any different decision is a failure (exit
+/// code 4): it is recorded, and no later effect of the goal starts.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The goal
+    /// Name of the goal
     #[arg(value_parser = correlation)]
     correlation: CorrelationId,
 }

@@ -9,7 +9,7 @@ use crate::session::Session;
 /// Print the JSON Schema of a goal, of a packet of a Finder, or of an outcome
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The document
+    /// Name of the document
     #[arg(value_enum)]
     document: SchemaOf,
 }

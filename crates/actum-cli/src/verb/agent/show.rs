@@ -20,7 +20,7 @@ use crate::session::Session;
 /// Each event names the entries that it rests on: access decision, answer, action and rollback plan.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The goal
+    /// Name of the goal
     #[arg(value_parser = correlation)]
     correlation: CorrelationId,
 }

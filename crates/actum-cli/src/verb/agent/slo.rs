@@ -15,14 +15,14 @@ use crate::{clock, records};
 
 /// Show the service level of dispatches
 ///
-/// At most 5 % of the dispatches take more than 1,200 ms and at most 1 % more than 2,500 ms, at most 0.5 % fail, and no
-/// idempotency key has a second effect. Time in commands of a simulation does not count.
+/// Targets: at most 5 % of the dispatches take more than 1,200 ms, at most 1 % more than 2,500 ms, and at most 0.5 %
+/// fail. No idempotency key has a second effect. Time in commands of a simulation does not count.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The time that counts, until now
+    /// Count dispatches of this period until now
     #[arg(long, value_name = "TIME", default_value = "24h", value_parser = window)]
     window: u64,
-    /// Fail with exit code 1 where a target is missed and no waiver is in force
+    /// Fail with exit code 1 if a target is missed and no waiver is in force
     #[arg(long)]
     gate: bool,
 }

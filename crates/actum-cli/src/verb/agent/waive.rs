@@ -20,13 +20,13 @@ use crate::{clock, records};
 
 /// Let releases pass the SLO gate for a while
 ///
-/// The approval key signs the waiver, which has an end: 30 days at most. `actum agent slo` goes on to show what is missed.
+/// The approval key signs the waiver, which ends after at most 30 days. `actum agent slo` still shows missed targets.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The time for which the waiver is in force
+    /// Set the duration of the waiver
     #[arg(long = "for", value_name = "TIME", value_parser = window)]
     duration: u64,
-    /// The reason, in one line
+    /// Record this reason, in one line
     #[arg(long, value_name = "TEXT", value_parser = one_line)]
     reason: String,
     /// Read the passphrase of the approval key from FILE; `-` is standard input

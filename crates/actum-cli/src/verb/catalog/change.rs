@@ -1,4 +1,4 @@
-//! `actum catalog activate` and `actum catalog retire`: a person says which actions can be used.
+//! `actum catalog activate` and `actum catalog retire`: the operator decides which actions can be used.
 
 use std::path::{Path, PathBuf};
 
@@ -16,19 +16,19 @@ use crate::run_arguments::label;
 use crate::verb::Session;
 use crate::verb::plugin::{PluginFailure, phrases};
 
-/// Let an action be used
+/// Activate an action
 ///
-/// A core action that was retired, or what is registered as a draft or was retired. The whole catalog as it is from
-/// then on is recorded, signed by the approval key (`actum key make approval`), and a person has to be there: at
-/// the terminal, or with the passphrase of the key.
+/// Activates a retired core action, or a package that is a draft or was retired. The resulting catalog is recorded as a
+/// whole, signed by the approval key (`actum key make approval`). The passphrase of the key is read at the terminal or
+/// from a file.
 #[derive(clap::Args)]
 pub(super) struct ActivateArguments {
-    /// The action, such as `run_command`
+    /// Name of the action, such as `run_command`
     name: ActionName,
-    /// The package in this directory is the action from now on: exactly its files as they are now
+    /// Register the package in this directory as the action: exactly its files as they are now
     #[arg(long, value_name = "DIR")]
     package: Option<PathBuf>,
-    /// Why, for the record
+    /// Record TEXT as the reason
     #[arg(long, value_name = "TEXT", value_parser = label)]
     reason: Option<String>,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
@@ -36,15 +36,15 @@ pub(super) struct ActivateArguments {
     passphrase_file: Option<PathBuf>,
 }
 
-/// Let an action be used no more
+/// Retire an action
 ///
-/// Whoever asks for it is refused from then on; what it did before stays as it is. It is recorded and signed as
-/// `actum catalog activate` is.
+/// Later requests for it are refused; its earlier runs stay unchanged. It is recorded and signed as by `actum catalog
+/// activate`.
 #[derive(clap::Args)]
 pub(super) struct RetireArguments {
-    /// The action, such as `run_command`
+    /// Name of the action, such as `run_command`
     name: ActionName,
-    /// Why, for the record
+    /// Record TEXT as the reason
     #[arg(long, value_name = "TEXT", value_parser = label)]
     reason: Option<String>,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
@@ -52,7 +52,7 @@ pub(super) struct RetireArguments {
     passphrase_file: Option<PathBuf>,
 }
 
-/// What a person is asked for.
+/// Decision that the operator is asked to sign.
 struct Asked<'a> {
     name: &'a ActionName,
     step: Step,
@@ -71,7 +71,7 @@ pub(super) fn activate(arguments: &ActivateArguments, session: &Session) -> Resu
     change(&Asked { name, step, verb, reason, passphrase_file }, session)
 }
 
-/// What makes exactly this package the action. What is registered already is not registered again.
+/// Returns the step that makes exactly this package the action. A registered package is not registered again.
 fn of_package(name: &ActionName, directory: &Path, session: &Session) -> Result<Step, Failure> {
     let package = Package::read(directory).map_err(|problem| {
         let directory = directory.to_owned();
@@ -98,7 +98,7 @@ pub(super) fn retire(arguments: &RetireArguments, session: &Session) -> Result<E
 
 fn change(asked: &Asked<'_>, session: &Session) -> Result<Exit, Failure> {
     let Asked { name, step, verb, reason, passphrase_file } = asked;
-    // What cannot be is said before anybody is asked, and before anything is made.
+    // An impossible change is rejected before the operator is asked, and before anything is made.
     let standing = super::standing(session)?;
     let after = match &standing {
         Some(standing) => standing.after(name, step),

@@ -1,4 +1,4 @@
-//! `actum catalog lint`: what is not as it should be with actions.
+//! `actum catalog lint`: finds faults of actions.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -21,11 +21,11 @@ use crate::verb::plugin::phrases;
 
 /// Check the actions of the catalog, or a package that may become one
 ///
-/// That what they are given and give is described by sound JSON Schemas, and that a package which may write
-/// demands to be verified and to be taken back. Ends with code 4 where something is not as it should be.
+/// Checks that valid JSON Schemas describe input and output, and that a package that may write demands verification and
+/// rollback. Exits with 4 if there is a problem.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// The directory of a package, with its `action.json`; without it the catalog that is in force
+    /// Directory of a package, with its `action.json`; without it the catalog in force
     #[arg(value_name = "PACKAGE")]
     package: Option<PathBuf>,
 }
@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(if linted.sound { Exit::Success } else { Exit::NeedsAttention })
 }
 
-/// What is wrong with a package, as its `action.json` says.
+/// Returns the faults of a package, found in its `action.json`.
 fn package_lints(file: &std::path::Path, session: &Session) -> Result<Vec<Lint>, Failure> {
     let (name, bytes) = input::document(file, &session.start, MANIFEST_BYTES_MAX)?;
     match Manifest::read(&bytes) {

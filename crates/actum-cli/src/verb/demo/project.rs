@@ -1,4 +1,4 @@
-//! The project of the demo: its files before and after, and how they are compared.
+//! Project of the demo: its files before and after, and their comparison.
 #![expect(clippy::disallowed_methods, reason = "the demo also plays the user, who writes files")]
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ const NOTES: &str = "logo: ask Ada\nship: on Friday";
 const IDEA: &str = "greet in Latin\ngreet in Greek\n";
 const LOGO: &[u8] = b"\x89LOGO\r\n\x1a\n\0\0\0\x0d\xff\xfe\0";
 
-/// Edits three files, makes one and removes one with their directories, and moves a binary.
+/// Change that edits three files, creates one and removes one with their directories, and renames a binary.
 pub(super) const CHANGE: &str = r#"diff --git a/README.md b/README.md
 --- a/README.md
 +++ b/README.md
@@ -67,7 +67,7 @@ new file mode 100644
 +salve
 "#;
 
-/// The first patch fits; the second expects a line that is not there.
+/// Change whose first patch fits; the second expects a missing line.
 pub(super) const HALF_FITTING: &str = r#"diff --git a/README.md b/README.md
 --- a/README.md
 +++ b/README.md
@@ -82,15 +82,15 @@ diff --git a/notes.txt b/notes.txt
 +logo: done
 "#;
 
-/// The project in a directory of its own, which goes with this value.
+/// Project in a directory of its own, which is removed with this value.
 pub(super) struct Project {
     directory: TempDir,
-    /// The project, below it.
+    /// Root of the project, below the directory.
     root: PathBuf,
     fresh: Fresh,
 }
 
-/// The permissions that this process gives to what it makes.
+/// Permissions that this process gives to new files.
 #[derive(Debug, Clone, Copy)]
 struct Fresh {
     file: u32,
@@ -98,7 +98,7 @@ struct Fresh {
 }
 
 impl Project {
-    /// Makes the directory and its files, where a home of ledgers and keys and result files may be.
+    /// Makes the directory and its files, at a path where a home of ledgers and keys and result files are allowed.
     pub(super) fn make(tenant: &Tenant) -> Result<Self, Failure> {
         // The caller chooses `TMPDIR`.
         let place = actum::real_path(&std::env::temp_dir());
@@ -120,12 +120,12 @@ impl Project {
         &self.root
     }
 
-    /// Where its ledger and its keys are.
+    /// Returns the home of its ledger and its keys.
     pub(super) fn records(&self) -> PathBuf {
         self.directory.path().join("records")
     }
 
-    /// What [`CHANGE`] makes of it.
+    /// Returns the tree after [`CHANGE`].
     pub(super) fn changed(&self) -> Tree {
         let Fresh { file, directory } = self.fresh;
         let readme = format!("{README}\nThe words are in `words/latin.txt`.\n");
@@ -143,7 +143,7 @@ impl Project {
         )
     }
 
-    /// Leaves the directory behind.
+    /// Keeps the directory.
     pub(super) fn keep(self) {
         drop(self.directory.keep());
     }
@@ -165,7 +165,7 @@ fn mode(path: &Path) -> io::Result<u32> {
     Ok(path.symlink_metadata()?.permissions().mode() & 0o7777)
 }
 
-/// What is in a directory, `.actum` aside.
+/// Content of a directory, except `.actum`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tree(BTreeMap<PathBuf, Node>);
 
@@ -183,7 +183,7 @@ impl Tree {
         Ok(Self(nodes))
     }
 
-    /// How many files there are.
+    /// Returns the number of files.
     pub(super) fn files(&self) -> usize {
         self.0.values().filter(|node| node.content.is_some()).count()
     }
@@ -214,7 +214,7 @@ fn at_the_start() -> Tree {
     )
 }
 
-/// A directory comes before what is in it, since paths are ordered.
+/// Writes a node. A directory comes before its content, since paths are ordered.
 fn write(path: &Path, Node { mode, content }: &Node) -> io::Result<()> {
     match content {
         None => fs::create_dir(path)?,

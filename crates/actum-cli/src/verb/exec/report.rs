@@ -1,4 +1,4 @@
-//! What a command did and what came of it, for people and for programs.
+//! Result of a command and of its changes, for users and for programs.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -17,34 +17,34 @@ use crate::output::{Document, Form, Screen};
 use crate::run_end::RunEnd;
 use crate::verb::sandbox::report::Report;
 
-/// A command that ran.
+/// Command that ran.
 pub(super) struct Executed {
-    /// The outcome in the frozen words (D-1).
+    /// Outcome as a frozen status (D-1).
     status: Status,
     report: Report,
     ended: CommandEnd,
-    /// Whether its exit code counts as a failure.
+    /// True if its exit code counts as a failure.
     has_failed: bool,
-    /// The caches of which what it did there is there for good.
+    /// Caches in which its changes are permanent.
     passed: Vec<String>,
     /// Missing network or program, if the command failed.
     missing: Option<Missing>,
     outcome: Outcome,
 }
 
-/// What came of what it changed.
+/// Outcome of the changes.
 pub(super) enum Outcome {
-    /// It changed nothing.
+    /// The command changed nothing.
     Nothing,
     /// All changes are left out, as requested.
     LeftOut,
-    /// It failed, and so many changes were dropped.
+    /// The command failed, and its changes were dropped.
     Dropped { dropped_changes: u64 },
-    /// This was made of it or, where that was asked, would be.
+    /// This run was made of the changes or, in a dry run, would be.
     Changed { change: Box<RunEnd> },
-    /// It waits for a person.
+    /// The change waits for an approval.
     Queued { error: Box<Failure> },
-    /// Nothing of it is kept.
+    /// None of the changes is kept.
     Refused { error: Box<Failure> },
 }
 
@@ -67,7 +67,7 @@ impl Executed {
         }
     }
 
-    /// Tells it; gives what to end with.
+    /// Reports the result; returns the exit code.
     pub(super) fn tell(&self, screen: &Screen) -> Result<Exit, Failure> {
         match screen.form {
             Form::Json(_) => screen.show(self)?,
@@ -85,14 +85,14 @@ impl Executed {
         })
     }
 
-    /// Standard output is the command's; what there is to say goes beside it.
+    /// Reports on standard error, since standard output is the command's.
     fn tell_text(&self, screen: &Screen) -> Result<(), Failure> {
         self.report.note_violations(screen);
         match (&self.outcome, &self.ended) {
             (Outcome::Dropped { dropped_changes }, ended) => {
                 let left = self.left(*dropped_changes);
                 match ended {
-                    // Why was told already.
+                    // The reason was reported already.
                     CommandEnd::Stopped(_) => screen.note(left),
                     CommandEnd::Code(_) | CommandEnd::Signal(_) => {
                         screen.note(format_args!("the command failed: {ended}; {left}"));
@@ -129,7 +129,7 @@ impl Executed {
         Ok(())
     }
 
-    /// In which state a command that failed leaves things.
+    /// Returns the state that a failed command leaves.
     fn left(&self, dropped: u64) -> String {
         let elsewhere = self.elsewhere();
         let as_before = format!("dropped, and the workspace is as before{elsewhere}");
@@ -140,7 +140,7 @@ impl Executed {
         }
     }
 
-    /// Clause that limits a statement about the workspace to files outside the caches.
+    /// Returns the clause that limits a statement about the workspace to files outside the caches.
     fn elsewhere(&self) -> String {
         match self.passed.is_empty() {
             true => String::new(),
@@ -150,7 +150,7 @@ impl Executed {
 }
 
 impl Outcome {
-    /// Has a message that nothing was changed say what the caches keep all the same.
+    /// Adds to a message that nothing was changed the changes that caches keep.
     fn beside(self, passed: &[String]) -> Self {
         let with_caches = |error: Box<Failure>| match passed {
             [] => error,
@@ -215,7 +215,7 @@ impl Document for Executed {
         BriefParts { status: Some(self.status), ..parts }
     }
 
-    /// As text it is told on standard error.
+    /// Writes no text, since it is reported on standard error.
     fn write_text(&self, _: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What runs the commands whose effects are captured.
+//! Runner for commands whose effects are captured.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::output::Screen;
 use crate::verb::sandbox::{Confinement, SandboxFailure, known_host, policy};
 
-/// What runs commands that start in `start`, in the workspace at `root`.
+/// Returns a runner for commands that start in `start`, in the workspace at `root`.
 pub(crate) fn of(
     confinement: &Confinement,
     in_force: &PolicyInForce,
@@ -26,7 +26,7 @@ pub(crate) fn of(
     for note in policy::notes_of_look_alikes(&sandbox, root) {
         screen.note(note);
     }
-    // A cache in a hidden directory would be seen and hidden.
+    // A cache in a hidden directory would be both visible and hidden.
     let hidden: Vec<PathBuf> = policy::hidden_look_alikes(&sandbox, root).cloned().collect();
     let mut allowance = in_force.sandbox.clone();
     allowance.caches.retain(|cache| {

@@ -26,7 +26,7 @@ pub(super) struct Note {
 }
 
 impl Note {
-    /// Note about a command that starts now.
+    /// Makes the note about a command that starts now.
     pub(super) fn new(command: &[OsString]) -> Self {
         let command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         Self { command, process: std::process::id(), started: clock::now() }
@@ -37,7 +37,7 @@ impl Note {
     }
 }
 
-/// Prints the running commands, and how much each changed so far.
+/// Prints the running commands, and the number of their changes so far.
 pub(super) fn run(session: &Session) -> Result<Exit, Failure> {
     let workspace = records::own_root(session.root(), &session.tenant)?.open_existing()?;
     let running = workspace.running_captures()?;

@@ -21,7 +21,7 @@ use crate::{actor, clock, policy, records, recovery_note};
 /// `actum gc` keeps a deleted file until it is released. A release needs the approval key, and the ledger records it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The recovery reference
+    /// Recovery reference
     reference: String,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
     #[arg(long, value_name = "FILE")]

@@ -1,4 +1,4 @@
-//! `actum file restore`: brings back a file that a file task deleted.
+//! `actum file restore`: restores a file that a file task deleted.
 
 use actum::{Which, Work};
 use actum_workspace::Limits;
@@ -12,11 +12,11 @@ use crate::session::Session;
 
 /// Restore a file that FILE_DELETE removed
 ///
-/// REFERENCE is `undo_metadata.recovery` of the result of the deletion. The restoration is a run of its own, which `actum undo`
-/// takes back. A file that is at the path by now is a conflict, and nothing is changed.
+/// REFERENCE is `undo_metadata.recovery` of the result of the deletion. The restoration is a run of its own, which
+/// `actum undo` can undo. If the path has a file again, that is a conflict, and nothing is changed.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The recovery reference
+    /// Recovery reference
     reference: String,
     #[command(flatten)]
     run_arguments: RunArguments,

@@ -16,17 +16,17 @@ use crate::{actor, input, policy, records, signals};
 
 /// Carry out a task manifest under a lease, and print its signed result
 ///
-/// The result on standard output is a signed envelope (DSSE), also where the task failed; `actum file verify` verifies it. The
-/// same task again gives the stored result, and has no second effect. Files lie below the base directories that the operator's
-/// policy lists under `[file]`. The exit code is that of the result: 0 success, 1 failed and nothing was changed, 3 failed and
-/// restored, 4 needs attention.
+/// The result on standard output is a signed envelope (DSSE), also if the task failed; `actum file verify` verifies it.
+/// Repeating a task prints the stored result, and has no second effect. Files lie below the base directories that the
+/// operator's policy lists under `[file]`. The exit code is that of the result: 0 success, 1 failed and nothing was
+/// changed, 3 failed and restored, 4 needs attention.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The task manifest; `-` is standard input
+    /// File with the task manifest; `-` is standard input
     manifest: PathBuf,
     #[command(flatten)]
     lease: LeaseArgument,
-    /// The agent that asks, for the record
+    /// Record NAME as the agent that makes the request
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
 }
@@ -38,10 +38,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let held = signals::hold();
     let waiting = signals::waiting().ok();
     let stop = waiting.as_ref().and_then(|waiting| waiting.stop().ok());
-    // It gets ready while the ledger is opened.
+    // The worker starts while the ledger is opened.
     let mut worker = Sandboxed::new(Helper::this_program(), stop);
     let records = records::open(&session.tenant)?;
-    // A lease that is not sound gets a signed result as well; one that cannot be read is an error of the command.
+    // An invalid lease gets a signed result as well; one that cannot be read is an error of the command.
     let presented = arguments.lease.present_unjudged(session, &records)?;
     let agent = arguments.agent.clone();
     let actor = actor::under(agent, presented.as_ref().ok().and_then(Option::as_ref));
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     envelope.push(b'\n');
     let shown = session.screen.hand_over(&envelope);
     if let Some(waiting) = &waiting {
-        waiting.take(); // the result says so
+        waiting.take(); // the result reports it
     }
     drop(held);
     if let (Some(code), Some(detail)) = (ended.result.error_code, &ended.result.detail) {
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     })
 }
 
-/// State of the files after a failure, in words.
+/// Returns the state of the files after a failure, in words.
 fn state(workspace: WorkspaceState) -> &'static str {
     match workspace {
         WorkspaceState::Unchanged => "nothing was changed",

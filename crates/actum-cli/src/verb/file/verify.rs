@@ -13,21 +13,21 @@ use crate::input;
 use crate::session::Session;
 use crate::trusted::Trusted;
 
-/// Largest result that is read, in bytes.
+/// Limit of a result that is read, in bytes.
 const RESULT_BYTES_MAX: usize = 1 << 20;
 
 /// Verify a signed execution result, and print it
 ///
-/// Takes what `actum file run` printed. No base directory, no ledger and no network is looked at. Ends with code 0 only where a
-/// result key of the keyring signed exactly this, for this task.
+/// Accepts the output of `actum file run`. No base directory, ledger or network is used. Exits with 0 only if a result
+/// key of the keyring signed exactly this, for this task.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The result; `-` is standard input
+    /// File with the result; `-` is standard input
     result: PathBuf,
-    /// The task that it must be the result of
+    /// Require the result of this task
     #[arg(long, value_name = "TASK")]
     task: Option<TaskName>,
-    /// The public keys to trust, as `actum key export` writes them; without it your own
+    /// Trust the public keys in FILE, as `actum key export` writes them; without it your own
     #[arg(long, value_name = "FILE")]
     keyring: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! Commands of a client's shell: what is certain from their text is judged before they run.
+//! Commands of a client's shell: effects that are certain from their text are judged before they run.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -17,19 +17,19 @@ use super::{client_settings, words, workspace_of_session};
 use crate::failure::Failure;
 use crate::{home, policy, private_place};
 
-/// Paths of one text that are judged at most.
+/// Limit of the paths of one text that are judged.
 const PATHS_MAX: usize = 1_000;
-/// Entries of a directory that are judged at most.
+/// Limit of the entries of a directory that are judged.
 const CHILDREN_MAX: usize = 200;
 
-/// Verbs of actum that a client's shell may run under a strict hook. They make runs, or only show.
+/// Verbs of actum that a client's shell may run under a strict hook. They make runs, or only show data.
 const STRICT_VERBS: [&str; 11] =
     ["apply", "diff", "exec", "explain", "help", "log", "queue", "redo", "show", "status", "undo"];
-/// Verbs by which a person decides about an agent, or turns the hook off.
+/// Verbs by which an operator decides about an agent, or turns the hook off.
 const PERSONS_VERBS: [&str; 3] = ["approve", "hook", "protect"];
 
-/// Refuses a command that would change for certain what the gates refuse, or that a rule of the operator refuses. A strict hook
-/// refuses each that is not one of actum. Outside of a workspace nothing is judged.
+/// Refuses a command that would certainly make a change that the gates refuse, or that a rule of the operator refuses.
+/// A strict hook refuses each command that is not one of actum. Outside of a workspace nothing is judged.
 pub(super) fn answer(
     session: &Session,
     event: &Event,
@@ -71,7 +71,7 @@ pub(super) fn answer(
     Ok(Answer::Nothing)
 }
 
-/// Whether a text is one command of actum that makes runs of this workspace or shows something, and nothing else.
+/// Returns true if a text is one command of actum that makes runs of this workspace or shows data, and nothing else.
 fn is_own_command(text: &str) -> bool {
     let words = plain_words(text).unwrap_or_default();
     let Some((program, arguments)) = words.split_first() else { return false };
@@ -79,7 +79,7 @@ fn is_own_command(text: &str) -> bool {
         return false;
     }
     let options = arguments.iter().map(String::as_str).take_while(|word| *word != "--");
-    // With these it is about another workspace or ledger.
+    // With these options it is about another workspace or ledger.
     let leads_elsewhere = |word: &str| word.starts_with("-C") || word.starts_with("--tenant");
     match arguments.first().map(String::as_str) {
         Some("--help" | "--version") => arguments.len() == 1,
@@ -88,7 +88,8 @@ fn is_own_command(text: &str) -> bool {
     }
 }
 
-/// Whether a program that is called in this way is this one. A directory of `PATH` in the workspace could hold another `actum`.
+/// Returns true if a program that is called in this way is this one. A directory of `PATH` in the workspace could hold
+/// another `actum`.
 #[expect(clippy::disallowed_methods, reason = "the search path says which program a shell starts")]
 fn leads_to_this_program(program: &str) -> bool {
     let found = match program.starts_with('/') {
@@ -107,7 +108,7 @@ fn leads_to_this_program(program: &str) -> bool {
     })
 }
 
-/// The verb of a command of actum that only a person gives.
+/// Returns the verb of a command of actum that is reserved for the operator.
 fn verb_of_person(command: &ShellCommand) -> Option<&str> {
     let (program, arguments) = command.program_and_arguments().split_first()?;
     let is_actum = Path::new(program.as_deref()?).file_name()? == "actum";
@@ -131,15 +132,15 @@ fn verb_of_person(command: &ShellCommand) -> Option<&str> {
     Some(verb).filter(|_| is_for_person && !has(&only_shows))
 }
 
-/// Whether a file outside of the workspace holds keys, credentials, a policy, or settings of a client; a directory that is
-/// removed, whether it holds such a place.
+/// Returns true if a file outside of the workspace holds keys, credentials, a policy, or settings of a client. A
+/// removed directory counts if it holds such a file.
 fn is_closed_to_commands(changed: &ChangedPath, real: &Path, home: Option<&Path>) -> bool {
     let settings = home.into_iter().flat_map(client_settings);
     let mut closed = private_place::closed_to_changes().into_iter().chain(settings);
     closed.any(|place| real.starts_with(&place) || changed.is_removed && place.starts_with(real))
 }
 
-/// Why a rule about commands is against this one.
+/// Returns the reason for which a rule about commands refuses this one.
 fn judge_line(in_force: &PolicyInForce, line: &CommandLine) -> Option<String> {
     let judgement = in_force.policy.restrain_command(line)?;
     let verdict = judgement.verdict;
@@ -155,7 +156,7 @@ fn judge_line(in_force: &PolicyInForce, line: &CommandLine) -> Option<String> {
     }
 }
 
-/// Why a path must not be changed by a command.
+/// Returns the reason for which a command must not change a path.
 fn judge_path(
     in_force: &PolicyInForce,
     changed: &ChangedPath,
@@ -166,7 +167,7 @@ fn judge_path(
         (false, Some(parent), Some(name)) => resolve_links(parent).map(|parent| parent.join(name)),
         (true, ..) | (false, None, _) | (false, _, None) => resolve_links(&changed.path),
     };
-    // What leads in a circle is no file.
+    // A link that leads in a circle is no file.
     let Some(real) = real else { return Ok(None) };
     let shown = Quoted(real.as_os_str().as_bytes());
     if changed.is_removed && root.starts_with(&real) {
@@ -201,7 +202,7 @@ fn judge_path(
     }
     let path = match RelPath::new(below.as_os_str().as_bytes()) {
         Ok(path) => path,
-        // Locks that git left are removed by hand.
+        // Lock files that git left are removed by hand.
         Err(_) if below.extension().is_some_and(|name| name == "lock") => return Ok(None),
         Err(error) => {
             return Ok(Some(format!(
@@ -217,7 +218,7 @@ fn judge_path(
         Verdict::Allow => None,
         Verdict::Deny => Some(refusal(against)),
         Verdict::NeedsApproval => {
-            // What the gate of approval adds is what this sentence says.
+            // The gate of approval would add what this sentence states.
             let why = against.iter().filter(|gate| gate.gate != GateName::Approval);
             let why: Vec<_> = why.map(|gate| gate.ground.to_string()).collect();
             let path = InBackticks(path.as_bytes());
@@ -230,13 +231,13 @@ fn judge_path(
     })
 }
 
-/// What is in a directory, as far as it can be listed.
+/// Returns the entries of a directory, as far as they can be listed.
 fn children(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten();
     entries.filter_map(|entry| Some(entry.ok()?.path())).take(CHILDREN_MAX).collect()
 }
 
-/// The words of a refusal by these gates.
+/// Returns the message of a refusal by these gates.
 fn refusal(gates: Vec<GateDecision>) -> String {
     words(&Failure::from(actum::Error::Denied { gates }), Moment::Before)
 }

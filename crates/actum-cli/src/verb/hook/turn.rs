@@ -1,4 +1,4 @@
-//! The beginning and the end of a turn: what the agent's client changed without a run is told in one line.
+//! Beginning and end of a turn: undeclared changes of the agent's client are reported in one line.
 
 use std::path::Path;
 
@@ -16,12 +16,12 @@ use crate::failure::Failure;
 use crate::records;
 use crate::session_runs::{Selection, runs_in_effect};
 
-/// What the person can do.
+/// Hint for the user.
 const ADOPT: &str = "`actum adopt` keeps this as a run, `actum adopt --restore` puts it back";
-/// Paths that the line names at most.
+/// Limit of the paths that the line names.
 const NAMED_MAX: usize = 3;
 
-/// The answer at the beginning or the end of a turn. Outside of a workspace there is nothing to say.
+/// Returns the answer at the beginning or the end of a turn. Outside of a workspace there is nothing to report.
 pub(super) fn answer(client: Client, session: &Session, event: &Event) -> Result<Answer, Failure> {
     let Some(root) = workspace_of_session(&event.directory) else { return Ok(Answer::Nothing) };
     let mut workspace = open(session, &root)?;
@@ -44,13 +44,13 @@ pub(super) fn answer(client: Client, session: &Session, event: &Event) -> Result
     let mut lines = Vec::new();
     match describe_runs(session, &root, event, name) {
         Ok(line) => lines.extend(line),
-        // What changed outside of runs is told all the same: it counts as told.
+        // Changes outside of runs are reported all the same, since they count as reported from now on.
         Err(failure) => {
             let message = failure.message();
             lines.push(format!("the runs of this turn cannot be listed: {message}"));
         }
     }
-    // Directories come and go with the files in them; new permissions of one are named.
+    // Directories are created and removed with the files in them; new permissions of one are named.
     let is_named = |change: &&Undeclared| {
         change.kind != Kind::Directory || change.change == UndeclaredChange::Modified
     };
@@ -64,7 +64,7 @@ pub(super) fn answer(client: Client, session: &Session, event: &Event) -> Result
     })
 }
 
-/// The runs of the turn, and how they are undone; nothing where there are none.
+/// Describes the runs of the turn and how to undo them; `None` without runs.
 fn describe_runs(
     session: &Session,
     root: &Path,
@@ -87,7 +87,7 @@ fn describe_runs(
     Ok(Some(format!("{runs} in this turn; `actum undo --turn{of_session}` takes {these} back")))
 }
 
-/// What was changed without a run.
+/// Describes the changes without a run.
 fn undeclared(changes: &[&Undeclared]) -> String {
     let named: Vec<_> = changes.iter().take(NAMED_MAX).map(|change| name(change)).collect();
     let more = match changes.len().saturating_sub(NAMED_MAX) {
@@ -108,7 +108,7 @@ fn undeclared(changes: &[&Undeclared]) -> String {
     )
 }
 
-/// A path and what happened to it.
+/// Names a path and its change.
 fn name(change: &Undeclared) -> String {
     let path = InBackticks(change.path.as_bytes());
     match change.change {

@@ -1,4 +1,4 @@
-//! `actum key deny`: rejects an approval key that waits.
+//! `actum key deny`: rejects a pending approval key.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -15,10 +15,10 @@ use crate::{clock, signals};
 
 /// Reject a new key that waits to be admitted
 ///
-/// The key never counts, and the one before it goes on. The ledger keeps an alert about it.
+/// The key is never admitted, and the earlier one stays in force. The ledger keeps an alert about it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// What the key signs
+    /// Role of the key
     role: Role,
 }
 

@@ -1,4 +1,4 @@
-//! `actum key export`: the public keys, for whoever verifies.
+//! `actum key export`: the public keys, for verifiers.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -20,18 +20,18 @@ use crate::output_file;
 use crate::output_file::Target;
 use crate::verb::Session;
 
-/// Write the public keys, for whoever verifies receipts
+/// Write the public keys, for verifiers of receipts
 ///
-/// The keyring (`actum.keyring/1`) has all keys, past ones too, with their roles and times; `actum verify
-/// --keyring FILE` takes it. No private key is ever exported.
+/// The keyring (`actum.keyring/1`) has all keys, past ones too, with their roles and times, for `actum verify --keyring
+/// FILE`. No private key is ever exported.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     target: Target,
-    /// Write the current key of ROLE alone, in PEM, for other programs
+    /// Write only the current key of ROLE, in PEM, for other programs
     #[arg(long, value_name = "ROLE")]
     pem: Option<Role>,
-    /// Write the current checkpoint key as a verifier key of signed notes (C2SP), for other programs
+    /// Write only the current checkpoint key as a verifier key of signed notes (C2SP), for other programs
     #[arg(long, conflicts_with = "pem")]
     vkey: bool,
 }

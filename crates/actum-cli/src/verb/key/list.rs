@@ -1,4 +1,4 @@
-//! `actum key list`: which keys there are, and whether they can sign.
+//! `actum key list`: the keys, and whether they can sign.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -19,11 +19,11 @@ use crate::style::{self, Painted};
 use crate::verb::Session;
 use crate::{clock, home, shown_path, timestamp};
 
-/// List the keys: what each signs, from when until when, and whether it can
+/// List the keys: their roles, their times, and whether they can sign
 ///
-/// Private keys are in files that only you can read, below `keys` in the directory that `ACTUM_HOME`
-/// names; they are never shown. Of each it is told whether a passphrase protects it, too. A key counts from
-/// an hour before it was made, so that nothing it signs is refused where the clock is put back a little.
+/// Private keys are in files that only you can read, below `keys` in the directory that `ACTUM_HOME` names; they are
+/// never shown. The list also shows whether a passphrase protects each key. A key is valid from an hour before it was
+/// made, so that its signatures stay valid if the clock is set back a little.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {}
 
@@ -44,7 +44,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// The keys of each role, the newest first.
+/// Returns the keys of each role, the newest first.
 fn listings(keys: &Keys, now: Timestamp) -> Vec<ListedKey> {
     let ring = keys.keyring();
     let of_role = |role: KeyRole| {

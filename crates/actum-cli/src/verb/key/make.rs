@@ -18,21 +18,21 @@ use crate::output::Document;
 use crate::verb::Session;
 use crate::{clock, new_home, passphrase, signals, timestamp};
 
-/// Make the first key of a role, such as the one that approves
+/// Make the first key of a role, such as the one for approvals
 ///
-/// The first run makes the keys of receipts and checkpoints. The keys of approvals, leases and hosts are yours: each
-/// is protected by a passphrase, which cannot be recovered. Verifiers need the new keyring: `actum key export`.
+/// The first run makes the keys of receipts and checkpoints. The keys of approvals, leases and hosts are yours: each is
+/// protected by a passphrase, which cannot be recovered. Verifiers need the new keyring: `actum key export`.
 ///
-/// Make them before an agent works here: they count at once while nothing is recorded yet. Later a lease key counts
-/// at once with the passphrase of the approval key, and so does a host key wherever there is an approval key. Any other one waits for a day, in which every command shows it and
-/// `actum key deny ROLE` rejects it.
+/// Make them before an agent works here: they are valid at once while nothing is recorded yet. Later a lease key is
+/// valid at once with the passphrase of the approval key, and so is a host key if there is an approval key. Any other
+/// key waits for a day. Meanwhile every command shows it, and `actum key deny ROLE` rejects it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// What the key signs
+    /// Role of the key
     role: Role,
     #[command(flatten)]
     protect: Protect,
-    /// For a lease key or a host key: take the passphrase of the approval key from FILE; `-` is standard input
+    /// For a lease key or a host key: read the passphrase of the approval key from FILE; `-` is standard input
     #[arg(long, value_name = "FILE")]
     approval_passphrase_file: Option<PathBuf>,
 }
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let home = new_home::open()?;
     let mut keys = Keys::open(&home, clock::now()).map_err(actum::Error::from)?;
     if let Some(KeyEntry { id, .. }) = keys.keyring().current(role, clock::now()) {
-        // Do not ask for a passphrase in vain.
+        // Do not ask for a passphrase that is not needed.
         return Err(actum::Error::from(KeyError::Exists { role, id: id.clone() }).into());
     }
     let passphrase = arguments.protect.passphrase(arguments.role, session)?;
@@ -65,7 +65,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 impl Arguments {
-    /// Decides whether the key counts at once. The approval key, once unlocked, vouches for a lease key or a host key.
+    /// Decides whether the key is valid at once. The approval key, once unlocked, vouches for a lease key or a host
+    /// key.
     fn admission(
         &self,
         home: &LedgerHome,
@@ -82,7 +83,7 @@ impl Arguments {
                 OperatorKey::approval(session, &format!("Make a {role} key?"), file)?;
                 Ok(Admission::AtOnce)
             }
-            // Whoever has the host key confirms in the name of any user.
+            // A holder of the host key confirms in the name of any user.
             (Role::Host, _) if has_approval_key => Ok(Admission::AfterWait),
             (Role::Lease | Role::Host, admission) => Ok(admission),
             (_, _) if file.is_some() => Err(Failure::Usage {

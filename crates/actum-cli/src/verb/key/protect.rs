@@ -1,4 +1,4 @@
-//! What protects the private half of a new key.
+//! Protection of the private half of a new key.
 
 use std::path::{Path, PathBuf};
 
@@ -13,13 +13,13 @@ use crate::verb::Session;
 /// Passphrase of a new approval, lease or host key; without an option the terminal asks for it.
 #[derive(clap::Args)]
 pub(super) struct Protect {
-    /// Take the passphrase of the new approval, lease or host key from FILE; `-` is standard input
+    /// Read the passphrase of the new approval, lease or host key from FILE; `-` is standard input
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
 }
 
 impl Protect {
-    /// Reads the passphrase of a new key, for the role that takes one.
+    /// Reads the passphrase of a new key, for a role that needs one.
     pub(super) fn passphrase(
         &self,
         role: Role,
@@ -36,13 +36,13 @@ impl Protect {
         }
     }
 
-    /// Whether it reads standard input.
+    /// Returns true if it reads standard input.
     pub(super) fn takes_standard_input(&self) -> bool {
         self.passphrase_file.as_deref() == Some(Path::new("-"))
     }
 }
 
-/// Returns a protection as documents have it.
+/// Converts a protection for documents.
 pub(super) fn shown(protection: actum_ledger::Protection) -> Protection {
     match protection {
         actum_ledger::Protection::Passphrase => Protection::Passphrase,

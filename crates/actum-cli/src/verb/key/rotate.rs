@@ -1,4 +1,4 @@
-//! `actum key rotate`: a new key takes the place of an old one, and the ledgers record it.
+//! `actum key rotate`: a new key replaces an old one, and the ledgers record it.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -22,21 +22,21 @@ use actum::reason::Reason;
 
 /// Make a new key, which signs from now on
 ///
-/// What the old key signed stays valid, and it counts for one hour more, for runs that are under way.
-/// Every ledger records the change. Verifiers need the new keyring: `actum key export`.
+/// Signatures of the old key stay valid, and it can still sign for one hour, for runs in progress. Every ledger records
+/// the change. Verifiers need the new keyring: `actum key export`.
 ///
-/// A new approval, lease or host key counts at once only with the passphrase of the old one. Otherwise it waits for a day, in which
-/// every command shows it and `actum key deny ROLE` rejects it.
+/// A new approval, lease or host key is valid at once only with the passphrase of the old one. Otherwise it waits for a
+/// day. Meanwhile every command shows it, and `actum key deny ROLE` rejects it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// What the key signs
+    /// Role of the key
     role: Role,
     #[command(flatten)]
     protect: Protect,
     /// Read the passphrase of the old key from FILE; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "old_passphrase_lost")]
     old_passphrase_file: Option<PathBuf>,
-    /// Go on without the passphrase of the old key: the new one waits for a day
+    /// Continue without the passphrase of the old key: the new one waits for a day
     #[arg(long)]
     old_passphrase_lost: bool,
 }
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         waits::announce()?;
     }
     let report = {
-        // A key that was made and is not recorded is what nobody wants who asks us to end.
+        // A signal must not leave a key that was made and is not recorded.
         let _held = signals::hold();
         rotate(&home, arguments.role.into(), passphrases, &clock::clock_function())
     };
@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 impl Arguments {
-    /// The passphrase of the key that goes, where it takes one to open it.
+    /// Reads the passphrase of the old key, if that is needed to unlock it.
     fn old_passphrase(
         &self,
         keys: &Keys,
@@ -102,7 +102,7 @@ impl Arguments {
             return Err(Failure::Usage { message: message.to_owned() });
         }
         let is_locked = || {
-            // Where its file is gone or damaged there is nothing to open.
+            // If its file is missing or damaged, there is nothing to unlock.
             keys.protection(self.role.into(), clock::now())
                 .is_ok_and(|by| by == Protection::Passphrase)
         };

@@ -1,4 +1,4 @@
-//! Approval keys that wait: when a new one has to, and the alert about it.
+//! Pending approval keys: conditions for waiting, and the alert about it.
 
 use actum::NewAlert;
 use actum::reason::Reason;
@@ -11,8 +11,8 @@ use crate::failure::Failure;
 use crate::verb::Session;
 use crate::{actor, clock, new_home, records};
 
-/// Decides whether the first approval key counts at once: only in an installation in which nothing is recorded
-/// but the beginning of its ledgers.
+/// Decides whether the first approval key is valid at once: only in an installation whose ledgers record nothing but
+/// their beginning.
 pub(super) fn admission(home: &LedgerHome) -> Result<Admission, Failure> {
     for tenant in home.tenants().map_err(actum::Error::from)? {
         let view = LedgerView::open(home, &tenant).map_err(actum::Error::from)?;
@@ -24,13 +24,13 @@ pub(super) fn admission(home: &LedgerHome) -> Result<Admission, Failure> {
     Ok(Admission::AtOnce)
 }
 
-/// Has every command look for a key that waits, before there is one: a command that is killed then leaves none that no
-/// command shows.
+/// Makes every command look for a pending key, before there is one: otherwise a command that is killed could leave a
+/// key that no command shows.
 pub(super) fn announce() -> Result<(), Failure> {
     note(Timestamp::from_micros(clock::now().micros().saturating_add(WAIT_MICROS)))
 }
 
-/// Raises the alert about a key that waits.
+/// Raises the alert about a pending key.
 pub(super) fn raise(key: &KeyEntry, session: &Session) -> Result<Exit, Failure> {
     let KeyEntry { id, role, not_before, .. } = key;
     let message = format!(
@@ -46,7 +46,7 @@ pub(super) fn raise_denied(key: &KeyEntry, session: &Session) -> Result<Exit, Fa
     alert(format!("the {role} key `{id}` that waited was denied; it never counted"), session)
 }
 
-/// Has every command show that a decision waits.
+/// Makes every command show that a decision is pending.
 fn note(until: Timestamp) -> Result<(), Failure> {
     let home = new_home::open()?;
     Ok(home.note_waiting(until).map_err(actum::Error::from)?)

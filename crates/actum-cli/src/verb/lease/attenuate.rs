@@ -16,8 +16,8 @@ use crate::{clock, lease};
 
 /// Make a lease that allows less, for a sub-agent
 ///
-/// It takes no key and no ledger: any holder of a lease can narrow it. The new lease has all terms of the old one and those
-/// given here, so it never allows more. The old one stays as it is.
+/// It needs no key and no ledger: any holder of a lease can narrow it. The new lease has all terms of the old one and
+/// those given here, so it never allows more. The old one stays unchanged.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// File of the lease; `-` is standard input
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     lease: PathBuf,
     #[command(flatten)]
     terms: TermArguments,
-    /// Let nobody narrow the new lease further
+    /// Prevent further narrowing of the new lease
     #[arg(long)]
     seal: bool,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// Term of which nothing is left, with those of the blocks before.
+/// Returns the reason for which the new terms allow nothing beside those of the blocks before, if that is so.
 fn find_nothing(token: &Token, terms: &LeaseTerms) -> Option<&'static str> {
     let before = || token.blocks().iter().map(|block| &block.terms);
     let expiry = before().filter_map(|terms| terms.expires).chain(terms.expires).min();

@@ -15,9 +15,9 @@ use crate::{clock, records, signals};
 
 /// Grant a lease
 ///
-/// It needs at least one `--capability` and one `--base`, counts from now on unless `--not-before` says otherwise, and for
-/// an hour unless `--expires` does. The lease key signs it (`actum key make lease`), and the ledger records its terms, but
-/// not the lease itself: only the file has it. The terms are shown before the passphrase is asked for.
+/// It needs at least one `--capability` and one `--base`. It starts now unless `--not-before` is given, and ends after
+/// an hour unless `--expires` is. The lease key signs it (`actum key make lease`), and the ledger records its terms,
+/// but not the lease itself: only the file has it. The terms are shown before the passphrase is read.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]

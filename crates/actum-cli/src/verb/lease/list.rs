@@ -18,14 +18,14 @@ use crate::style::Painted;
 use crate::verb::Session;
 use crate::{clock, records, timestamp};
 
-/// Characters of an id in a line.
+/// Length of an id in a line, in characters.
 const SHORT: usize = 12;
 
 /// List the leases of this ledger, the newest first
 ///
-/// A line tells the state, the beginning of the id, until when it counts, how many runs were started under it, for which agent
-/// it is, what it allows and below which directories. Leases that a holder narrowed are not listed: no ledger knows them
-/// before they are used.
+/// Each line has the state, the beginning of the id, the expiry, the number of runs started under it, its agent, its
+/// capabilities and its base directories. Leases that a holder narrowed are not listed: no ledger knows them before
+/// they are used.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// List at most N leases
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let count = if arguments.all { u64::MAX - 1 } else { arguments.count };
     let (view, keyring) = records::ledger_and_keys(&session.tenant)?;
     let found = view.map_or(Ok(Vec::new()), |view| {
-        // One more says whether there are more.
+        // One more row shows whether there are more.
         GrantedLease::newest(&view, &keyring, None, count.saturating_add(1))
     });
     let found = found.map_err(actum::Error::from)?;
@@ -71,7 +71,7 @@ fn listed(lease: GrantedLease, now: Timestamp) -> ListedLease {
     }
 }
 
-/// State as documents have it.
+/// Converts a state for documents.
 pub(super) fn state(state: State) -> LeaseState {
     match state {
         State::InForce => LeaseState::InForce,

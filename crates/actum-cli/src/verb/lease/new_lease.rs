@@ -1,4 +1,4 @@
-//! A new lease: its file, and the result of the command that made it.
+//! New lease: its file, and the result of the command that made it.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -25,16 +25,16 @@ pub(super) struct Destination {
     output: PathBuf,
 }
 
-/// Destination that is ready: a lease is made only when there is a place for it.
+/// Destination that is ready: a lease is made only if it can be written.
 pub(super) enum ReadyDestination {
     /// Standard output.
     Screen,
-    /// A new file, named so by the command.
+    /// New file, with the name that the command got.
     File { file: OutputFile, path: PathBuf, name: PathBuf },
 }
 
 impl Destination {
-    /// Checks that a file can be written there; makes nothing.
+    /// Checks that a file can be written there; creates nothing.
     pub(super) fn check(&self, session: &Session) -> Result<(), Failure> {
         if self.is_screen() {
             return Ok(());
@@ -84,7 +84,7 @@ struct Made {
 impl Made {
     fn new(token: &Token, name: &Path) -> Self {
         let blocks: Vec<LeaseBlock> = blocks(token);
-        // A token has a block, or it would not have been read.
+        // A token has a block, or it would not have been parsed.
         let lease = blocks.last().map_or(LeaseId(actum_core::Digest::of(b"")), |block| block.id);
         let bytes = name.as_os_str().as_bytes();
         let (file, shown_file) = (shown_path::text(bytes), Quoted(bytes).to_string());
@@ -92,7 +92,7 @@ impl Made {
     }
 }
 
-/// Blocks of a token, as documents have them.
+/// Converts the blocks of a token for documents.
 pub(super) fn blocks(token: &Token) -> Vec<LeaseBlock> {
     let block =
         |block: &actum_lease::ChainBlock| LeaseBlock { id: block.id, terms: (&block.terms).into() };
@@ -112,7 +112,7 @@ impl Document for Made {
         let sealed = if *sealed { ", sealed" } else { "" };
         writeln!(out, "lease {lease}")?;
         writeln!(out, "block {number}{sealed}, written to {}", self.shown_file)?;
-        // The terms of a grant were shown before the passphrase was asked for.
+        // The terms of a grant were shown before the passphrase was read.
         if let [_, .., block] = blocks.as_slice() {
             write_terms(&block.terms, out)?;
         }

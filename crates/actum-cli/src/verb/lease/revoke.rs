@@ -20,27 +20,27 @@ use crate::run_arguments::label;
 use crate::verb::Session;
 use crate::{lease, records, signals};
 
-/// Fewest characters of an id.
+/// Minimum length of a prefix of an id.
 const LENGTH_MIN: usize = 4;
-/// Characters of a whole id.
+/// Length of a whole id.
 const LENGTH: usize = 64;
-/// Leases that a message names where an id is ambiguous.
+/// Limit of the leases that a message names for an ambiguous id.
 const NAMED_MAX: usize = 3;
 
-/// Revoke a lease, so that nothing can be started under it
+/// Revoke a lease, so that no run can be started under it
 ///
-/// Every lease that was made of it is revoked as well. A run that has started ends as it would. The lease key signs the
+/// All leases that were made of it are revoked as well. A run that has started is not affected. The lease key signs the
 /// revocation, and the ledger records it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The lease: its id or at least 4 characters of the beginning, as `actum lease list` shows it; else the file of a lease,
-    /// whose last block is revoked. A file named like an id is given with its directory, as in `./cafe`
+    /// Lease to revoke: its id or at least 4 characters of its beginning, as `actum lease list` shows it; or the file
+    /// of a lease, whose last block is revoked. Give a file named like an id with its directory, as in `./cafe`
     #[arg(value_name = "LEASE|FILE")]
     lease: PathBuf,
     /// Revoke block N of the file instead of the last one: 1 is the one that the lease key signed
     #[arg(long, value_name = "N")]
     block: Option<NonZeroUsize>,
-    /// What the record says of it
+    /// Record REASON with the revocation
     #[arg(long, value_name = "REASON", value_parser = label)]
     message: Option<String>,
     /// Read the passphrase of the lease key from FILE; `-` is standard input
@@ -75,7 +75,7 @@ impl Arguments {
         }
     }
 
-    /// Block of the lease in a file, which a lease key of this installation must have signed.
+    /// Returns the block of the lease in a file, which a lease key of this installation must have signed.
     fn block_of(&self, file: &Path, session: &Session) -> Result<LeaseId, Failure> {
         let token = lease::read(file, session)?;
         let lease = lease::look(&token, session)?;
@@ -87,13 +87,14 @@ impl Arguments {
     }
 }
 
-/// A text can be the id of a lease or a prefix of one.
+/// Returns true if a text can be the id of a lease or a prefix of one.
 fn is_prefix(text: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     (LENGTH_MIN..=LENGTH).contains(&text.len()) && text.bytes().all(is_digit)
 }
 
-/// Finds the lease whose id begins so. A whole id is taken as it is: no ledger knows a narrowed lease before it is used.
+/// Finds the lease whose id begins with `prefix`. A whole id is not looked up: no ledger knows a narrowed lease before
+/// it is used.
 fn resolve(prefix: &str, session: &Session) -> Result<LeaseId, Failure> {
     let (view, _) = records::ledger_and_keys(&session.tenant)?;
     let known = match &view {

@@ -14,9 +14,9 @@ use crate::lease;
 use crate::output::Document;
 use crate::verb::Session;
 
-/// Show what a lease allows, as its file has it
+/// Show the terms of a lease from its file
 ///
-/// Nothing of it is verified: `actum lease verify` checks signatures and ledger. The lease itself is not printed.
+/// Nothing is verified: `actum lease verify` checks signatures and ledger. The lease itself is not printed.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// File of the lease; `-` is standard input

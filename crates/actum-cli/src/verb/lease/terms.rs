@@ -23,16 +23,17 @@ const DAY_MICROS: i64 = 24 * HOUR_MICROS;
 /// Terms of one block of a lease.
 #[derive(clap::Args)]
 pub(super) struct TermArguments {
-    /// Allow APPLY (also undo and redo), EXEC, TASK, ACTION:TYPE, FILE_MOVE, FILE_COPY or FILE_DELETE; can be given several times
+    /// Allow APPLY (also undo and redo), EXEC, TASK, ACTION:TYPE, FILE_MOVE, FILE_COPY or FILE_DELETE; can be given
+    /// several times
     #[arg(long = "capability", value_name = "CAP")]
     capabilities: Vec<Capability>,
     /// Allow changes below DIR, which exists; can be given several times
     #[arg(long = "base", value_name = "DIR")]
     bases: Vec<PathBuf>,
-    /// Only for the agent of this name and its sub-agents, `NAME/…`
+    /// Allow only the agent of this name and its sub-agents, `NAME/…`
     #[arg(long, value_name = "NAME")]
     agent: Option<AgentName>,
-    /// Only for the task plan with this id, or for requests with this `--request-key`
+    /// Allow only the task plan with this id, or requests with this `--request-key`
     #[arg(long, value_name = "ID")]
     task: Option<TaskName>,
     /// End at this time (RFC 3339) or after this duration (`10m`, `2h`, `7d`); at most 366 days after the start
@@ -47,16 +48,16 @@ pub(super) struct TermArguments {
     /// Change at most N files in one run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=LEASE_COUNT_MAX))]
     max_files: Option<u64>,
-    /// Let the files that one run changes have at most SIZE together, such as `500M`
+    /// Limit the total size of the files that one run changes to SIZE, such as `500M`
     #[arg(long, value_name = "SIZE")]
     max_space: Option<Size>,
-    /// Let a command read and write at most SIZE together
+    /// Limit the total size that a command reads and writes to SIZE
     #[arg(long, value_name = "SIZE")]
     max_storage: Option<Size>,
-    /// Let a command use at most SIZE of memory
+    /// Limit the memory of a command to SIZE
     #[arg(long, value_name = "SIZE")]
     max_memory: Option<Size>,
-    /// Let a command take at most DURATION, such as `90s`
+    /// Limit the duration of a command to DURATION, such as `90s`
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     max_wall: Option<u64>,
     /// Allow only paths below the base directories that match RULE; can be given several times
@@ -72,7 +73,7 @@ fn duration(text: &str) -> Result<u64, String> {
     milliseconds(text).ok_or_else(|| message.to_owned())
 }
 
-/// Reaction to a base directory that does not exist.
+/// Handling of a base directory that does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Missing {
     Reject,
@@ -80,7 +81,8 @@ enum Missing {
 }
 
 impl TermArguments {
-    /// Terms of a first block: for the tenant of the session, from now on, for an hour unless the options say otherwise.
+    /// Returns the terms of a first block: for the tenant of the session, from now on, for an hour unless the options
+    /// set other values.
     pub(super) fn first(&self, session: &Session, now: Timestamp) -> Result<LeaseTerms, Failure> {
         if self.capabilities.is_empty() || self.bases.is_empty() {
             let message = "a lease needs at least one `--capability` and one `--base`".to_owned();
@@ -100,7 +102,7 @@ impl TermArguments {
         Ok(terms)
     }
 
-    /// Terms of a further block: no more than the options say.
+    /// Returns the terms of a further block: only those of the options.
     pub(super) fn further(&self, session: &Session, now: Timestamp) -> Result<LeaseTerms, Failure> {
         let now = whole_second(now);
         let not_before = self.not_before.map(|when| when.resolve(now));
@@ -110,7 +112,7 @@ impl TermArguments {
         Ok(LeaseTerms { expires, not_before, ..self.given(session, Missing::Note)? })
     }
 
-    /// Terms that do not depend on the time.
+    /// Returns the terms that do not depend on the time.
     fn given(&self, session: &Session, missing: Missing) -> Result<LeaseTerms, Failure> {
         let bases = self.bases.iter().map(|base| base_directory(base, session, missing));
         let bases: Vec<BaseDirectory> = bases.collect::<Result<_, _>>()?;
@@ -139,7 +141,7 @@ impl TermArguments {
     }
 }
 
-/// Rejects a lease that never counts, or for too long.
+/// Rejects a lease that is never valid, or for too long.
 fn check_times(start: Timestamp, expires: Timestamp) -> Result<(), LeaseFailure> {
     let latest = add(start, DAYS_MAX.saturating_mul(DAY_MICROS));
     if expires <= start {
@@ -151,7 +153,7 @@ fn check_times(start: Timestamp, expires: Timestamp) -> Result<(), LeaseFailure>
     Ok(())
 }
 
-/// Reads a base directory as workspaces have their paths: absolute, and through no symbolic link.
+/// Resolves a base directory as workspaces record their paths: absolute, and through no symbolic link.
 fn base_directory(
     base: &Path,
     session: &Session,

@@ -1,4 +1,4 @@
-//! `actum lease verify`: whether a lease could be used now.
+//! `actum lease verify`: checks whether a lease could be used now.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -22,9 +22,9 @@ use crate::{clock, lease};
 
 /// Check whether a lease could be used now
 ///
-/// A lease key of this installation must have signed it, the ledger of the tenant must record that it was granted, and no block
-/// of it may be revoked, used up, expired or not valid yet. Whether it allows a certain request depends on the request. The
-/// exit code is 0 only if the lease can be used.
+/// A lease key of this installation must have signed it, and the ledger of the tenant must record its grant. No block
+/// of it may be revoked, used up, expired or not valid yet. Whether it allows a certain request depends on the request.
+/// The exit code is 0 only if the lease can be used.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// File of the lease; `-` is standard input
@@ -62,7 +62,7 @@ fn verification(
     LeaseVerification { usable, granted, key: lease.key().clone(), sealed, blocks }
 }
 
-/// State of a block: the first reason for which the gate of leases would reject every request.
+/// Returns the state of a block: the first reason for which the gate of leases would reject every request.
 fn state_of(
     LeaseBlock { id, revoked, terms, used }: &LeaseBlock,
     is_granted: bool,

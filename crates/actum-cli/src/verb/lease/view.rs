@@ -81,7 +81,7 @@ fn name_duration(milliseconds: u64) -> String {
     }
 }
 
-/// Words for a state, and their colour.
+/// Returns the words for a state, and their colour.
 pub(super) fn name_state(state: &LeaseState) -> (String, Style) {
     let colour = match state {
         LeaseState::InForce => style::ADDED,

@@ -14,11 +14,11 @@ const SECOND_MICROS: i64 = 1_000_000;
 pub(super) enum When {
     /// This time.
     At(Timestamp),
-    /// So many microseconds after the start.
+    /// Time after the start, in microseconds.
     After(i64),
 }
 
-/// A text that is no time of a lease.
+/// Text that is not a time of a lease.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum WhenError {
     #[error(
@@ -30,7 +30,7 @@ pub(super) enum WhenError {
 }
 
 impl When {
-    /// The time, where a duration begins at `start`.
+    /// Returns the time, if a duration begins at `start`.
     pub(super) fn resolve(self, start: Timestamp) -> Timestamp {
         match self {
             Self::At(time) => time,
@@ -39,12 +39,12 @@ impl When {
     }
 }
 
-/// Time that is this number of microseconds later.
+/// Returns the time that is this number of microseconds later.
 pub(super) fn add(time: Timestamp, micros: i64) -> Timestamp {
     Timestamp::from_micros(time.micros().saturating_add(micros))
 }
 
-/// The second that a time is in.
+/// Returns the second that a time is in.
 pub(super) fn whole_second(time: Timestamp) -> Timestamp {
     Timestamp::from_micros(time.micros() - time.micros().rem_euclid(SECOND_MICROS))
 }

@@ -18,9 +18,8 @@ use crate::verb::Session;
 
 /// Sign the state of the ledger, and write it
 ///
-/// A checkpoint is a signed note (C2SP) of three lines: the name of the log, how many entries it has, and
-/// the root of its Merkle tree. Whoever keeps one elsewhere can tell later whether anything before it was
-/// changed.
+/// A checkpoint is a signed note (C2SP) of three lines: the name of the log, the number of its entries, and the root of
+/// its Merkle tree. A copy that is kept elsewhere shows later whether any entry before it was changed.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]

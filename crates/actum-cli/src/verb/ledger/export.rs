@@ -21,8 +21,8 @@ use crate::verb::Session;
 
 /// Write the whole ledger as lines of JSON
 ///
-/// Has every entry byte for byte, the documents that they name, and the signed checkpoints, so that it can
-/// be kept elsewhere and verified there: `actum ledger verify FILE`.
+/// Writes every entry byte for byte, the documents that entries name, and the signed checkpoints, so that the ledger
+/// can be kept elsewhere and verified there: `actum ledger verify FILE`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `actum ledger prove`: that an entry is in the log.
+//! `actum ledger prove`: the proof that an entry is in the log.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -26,7 +26,7 @@ use crate::verb::Session;
 /// checkpoint with that root. `actum receipt RUN` writes the same with the receipt, for `actum verify`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The run, or at least 4 characters of the beginning of its id; without it the newest
+    /// Run to prove, or at least 4 characters of the beginning of its id; without it the newest
     run: Option<RunPrefix>,
     /// Prove the entry of this number instead, counted from 0
     #[arg(long, value_name = "N", conflicts_with = "run")]
@@ -55,7 +55,7 @@ fn prove(opened: Opened, index: u64) -> Result<Proof, Failure> {
     let leaf = leaf_hash(&log.sound_entry(index).map_err(actum::Error::from)?.body);
     let origin = log.origin().map_err(actum::Error::from)?;
     let (SignedCheckpoint { size, note: checkpoint }, hashes) = path(opened, index)?;
-    // What is handed over is verified first: elsewhere nobody could do anything about it.
+    // Verified before it is written, since a reader elsewhere could not correct it.
     let wrong = |error: &dyn fmt::Display| {
         let message = format!("its checkpoint of size {size}: {error}");
         actum::Error::from(LedgerError::Damaged { message })
@@ -67,7 +67,7 @@ fn prove(opened: Opened, index: u64) -> Result<Proof, Failure> {
     Ok(Proof { origin, index, leaf, size, hashes, checkpoint })
 }
 
-/// The hashes that lead from an entry, which is there, to the root of a signed checkpoint.
+/// Returns the hashes that lead from an existing entry to the root of a signed checkpoint.
 pub(in crate::verb) fn path(
     opened: Opened,
     index: u64,

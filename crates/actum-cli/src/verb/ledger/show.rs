@@ -22,10 +22,10 @@ use crate::verb::Session;
 /// List the newest entries of the ledger, or show one of them whole
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The number of an entry, counted from 0
+    /// Number of an entry, counted from 0
     #[arg(conflicts_with = "count", value_parser = number)]
     entry: Option<u64>,
-    /// List at most so many
+    /// List at most N
     #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 20)]
     count: u64,
 }
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// The number of an entry, as it is written in `actum log` and `actum show` too.
+/// Parses the number of an entry, also in the form of `actum log` and `actum show`.
 fn number(text: &str) -> Result<u64, String> {
     let digits = text.strip_prefix('#').unwrap_or(text);
     digits.parse().map_err(|_| "an entry is named by its number, such as `7` or `#7`".to_owned())

@@ -1,4 +1,4 @@
-//! `actum ledger verify`: whether anything in a ledger was changed.
+//! `actum ledger verify`: detects changes of a ledger.
 
 use std::borrow::Borrow;
 use std::io::{self, BufRead, BufReader, Write};
@@ -32,19 +32,19 @@ use crate::{input, own_format};
 
 /// Verify the whole ledger: that no entry was changed, removed, added or moved
 ///
-/// Computes the Merkle tree anew from the bytes of all entries, compares it with every signed checkpoint,
-/// and all that is kept beside the entries with what follows from them. Ends with code 4 where something is
-/// wrong. Behind the newest checkpoint nothing is signed but the receipts themselves, so their signatures
-/// are verified too, and those of all changes of keys; `actum ledger checkpoint` signs all there is.
+/// Computes the Merkle tree again from the bytes of all entries, compares it with every signed checkpoint, and compares
+/// the data beside the entries with the values computed from them. Exits with 4 if there is a mismatch. After the
+/// newest checkpoint only receipts and changes of keys are signed, so their signatures are verified, too. `actum ledger
+/// checkpoint` signs all entries.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// A ledger as `actum ledger export` wrote it; without it your own
+    /// Ledger that `actum ledger export` wrote; without it your own
     #[arg(value_name = "EXPORT")]
     export: Option<PathBuf>,
-    /// The public keys to trust, as `actum key export` writes them; without it your own
+    /// Trust the public keys in FILE, as `actum key export` writes them; without it your own
     #[arg(long, value_name = "FILE")]
     keyring: Option<PathBuf>,
-    /// Also compare with a checkpoint that was kept elsewhere, which tells whether entries were cut off
+    /// Also compare with a checkpoint that was kept elsewhere, which detects missing entries
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
     /// Verify the signatures of all receipts, also of those that a checkpoint covers, which takes longer
@@ -52,23 +52,23 @@ pub(crate) struct Arguments {
     receipts: bool,
 }
 
-/// Result with what its text adds.
+/// Result with additional data for its text.
 struct Verified {
     document: Audit,
     /// Findings as lines of text.
     findings: Vec<String>,
-    /// Checkpoint that was kept elsewhere, by its name.
+    /// Name of the checkpoint that was kept elsewhere.
     compared: Option<String>,
     keyring: Trusted,
-    /// Of which receipts the signatures were verified.
+    /// Receipts whose signatures were verified, in words.
     of_which: &'static str,
 }
 
-/// A checkpoint that was kept elsewhere.
+/// Checkpoint that was kept elsewhere.
 struct Kept {
-    /// How it was named.
+    /// Name as given.
     name: String,
-    /// What it says; where no key of the keyring signed it, why that is.
+    /// Checkpoint, or the reason for which no key of the keyring signed it.
     checkpoint: Result<Checkpoint, String>,
 }
 
@@ -81,14 +81,14 @@ impl Kept {
     }
 }
 
-/// What is verified.
+/// Subject of the verification.
 enum What<'a> {
     Own(LedgerView),
     Export(&'a Path),
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    // That there is nothing to verify comes before what it would be verified with.
+    // A missing ledger is reported before a missing keyring.
     let subject = match &arguments.export {
         Some(file) => What::Export(file),
         None => What::Own(Opened::existing(&session.tenant)?.log),
@@ -147,7 +147,7 @@ fn exported(
     let unreadable = |source| Failure::Unreadable { input: input.clone(), source };
     let opened = input::open(path).map_err(unreadable)?;
     let mut opened = BufReader::new(opened);
-    // The first line of an export lies whole in what is read at once.
+    // The first line of an export fits into the first read.
     let found = own_format::of(opened.fill_buf().map_err(unreadable)?);
     if !found.as_deref().is_some_and(|found| found.starts_with("actum.ledger-export/")) {
         return Err(LedgerFailure::NoExport { input, found }.into());

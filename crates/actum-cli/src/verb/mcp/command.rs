@@ -17,9 +17,9 @@ use crate::agent_hints;
 use crate::failure::Failure;
 use crate::session::Session;
 
-/// How often a command that runs is looked after.
+/// Interval at which a running command is polled.
 const STEP: Duration = Duration::from_millis(25);
-/// How long a command may take to end once it was asked to.
+/// Time that a command has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs a command.
@@ -38,7 +38,7 @@ pub(super) fn run(
         let read = move || {
             let mut bytes = Vec::new();
             let read = stdout.read_to_end(&mut bytes).map(|_| bytes);
-            drop(sender.send(read)); // nobody waits for it once the command was given up
+            drop(sender.send(read)); // no receiver once the command was given up
         };
         if let Err(error) = thread::Builder::new().spawn(read) {
             end(&mut child, &output);
@@ -91,12 +91,12 @@ fn command(
         command.arg("--lease").arg(lease);
     }
     command.arg("--").args(arguments.command.words());
-    // What it notes goes to the log of the client.
+    // Its notes go to the log of the client.
     command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
     Ok(command)
 }
 
-/// Ends a command that nobody waits for any more, and all that it started.
+/// Ends an abandoned command, and all processes that it started.
 fn end(child: &mut Child, output: &Receiver<io::Result<Vec<u8>>>) {
     let group = i32::try_from(child.id()).map(Pid::from_raw);
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {
@@ -110,7 +110,7 @@ fn end(child: &mut Child, output: &Receiver<io::Result<Vec<u8>>>) {
     drop(child.wait()); // it was killed, so there is nothing more to do
 }
 
-/// The answer to what `actum exec --json` printed.
+/// Converts the output of `actum exec --json` to an answer.
 fn answer(text: &str) -> Result<Answer, Failure> {
     let executed = match actum_api::from_str::<actum_api::command::Exec>(text) {
         Ok(executed) => executed,

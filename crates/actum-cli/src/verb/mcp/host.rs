@@ -36,19 +36,19 @@ use crate::session::Session;
 use crate::verb::{log, queue, show, status};
 use crate::{agent_hints, root, workspace_file};
 
-/// Runs that `log` lists at most.
+/// Limit of the runs that `log` lists.
 const LOG_MAX: usize = 100;
-/// Newest runs of which `status` looks whether their files are as they left them.
+/// Limit of the newest runs whose files `status` checks for later changes.
 const DRIFT_RUNS: usize = 100;
-/// Lines and characters of a file that are answered at most.
+/// Limits of the lines and characters of a file in an answer.
 const READ_LINES_MAX: usize = 2000;
 const READ_CHARS_MAX: usize = 60_000;
-/// Lines and characters of a stale file that are answered at most, and such files.
+/// Limits of the lines and characters of a stale file in an answer, and of such files.
 const STALE_LINES_MAX: usize = 400;
 const STALE_CHARS_MAX: usize = 20_000;
 const STALE_FILES_MAX: usize = 5;
 
-/// The workspace that a client works in.
+/// Workspace that a client works in.
 pub(super) struct ClientHost {
     session: Session,
     lease: LeaseArgument,
@@ -56,7 +56,7 @@ pub(super) struct ClientHost {
 
 impl ClientHost {
     pub(super) fn new(session: &Session, lease: LeaseArgument) -> Self {
-        // What is not part of an answer goes to the log of the client.
+        // Output that is not part of an answer goes to the log of the client.
         let screen = Screen::plain(Form::Text);
         let Session { start, tenant, screen: _ } = session;
         Self { session: Session { start: start.clone(), screen, tenant: tenant.clone() }, lease }
@@ -159,7 +159,7 @@ impl ClientHost {
         run.carry_out(work, Ok)?.0
     }
 
-    /// The run that an earlier call with the same id made, if it is in effect.
+    /// Returns the run that an earlier call with the same id made, if it is in effect.
     fn done_before(&self, call: &Call) -> Result<Option<Changed>, Failure> {
         let root = self.session.root();
         let (Some(key), true) = (&call.key, root::is_made(root)) else { return Ok(None) };
@@ -299,7 +299,7 @@ fn changed(end: &RunEnd) -> Changed {
     }
 }
 
-/// Refuses a change of a file that is not as the client has seen it, and one that the client cancelled.
+/// Rejects a change of a file that the client has not seen in its current state, and one that the client cancelled.
 fn check(call: &Call, effects: &[PathEffect]) -> Result<(), Error> {
     check_not_cancelled(call)?;
     let Some(Stale { path, seen, found }) = call.seen.find_stale(effects) else { return Ok(()) };
@@ -314,12 +314,13 @@ fn check_not_cancelled(call: &Call) -> Result<(), Error> {
     }
 }
 
-/// Files of a change that are not as the client has seen them, with their current lines. The client has seen those then.
+/// Returns the files of a change that the client has not seen in their current state, with their current lines. From
+/// then on the client has seen those.
 fn stale_files(root: &Path, paths: &[RelPath], call: &Call) -> Vec<Excerpt> {
     let mut excerpts = Vec::new();
     for path in paths {
         let Some(seen) = call.seen.digest(path) else { continue };
-        // Of what cannot be read there is nothing to show.
+        // An unreadable file has no lines to show.
         let Ok(file) = workspace_file::read(root, path) else { continue };
         let digest = file.as_ref().map(|file| file.digest);
         let is_named = excerpts.iter().any(|it: &Excerpt| it.path == path.into());
@@ -360,7 +361,7 @@ fn checked_label(message: Option<String>) -> Result<Option<String>, Failure> {
     message.map(|text| label(&text).map_err(usage)).transpose()
 }
 
-/// A document without what says nothing, since each word costs the client.
+/// Removes empty members from a document, since each word costs the client.
 fn without_empty(document: &actum_api::status::Status) -> serde_json::Value {
     let mut value = serde_json::to_value(document).unwrap_or_default();
     if let Some(fields) = value.as_object_mut() {

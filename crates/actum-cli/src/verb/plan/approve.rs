@@ -1,4 +1,4 @@
-//! `actum plan approve`: a task envelope for a plan that somebody looked at, signed where that is needed.
+//! `actum plan approve`: writes a task envelope for a previewed plan, and signs it if needed.
 
 use std::borrow::Borrow;
 use std::ffi::OsStr;
@@ -38,40 +38,40 @@ use crate::{actor, clock, input, policy, records, root, timestamp};
 
 /// Approve a task plan: write the envelope with which `actum run` carries it out
 ///
-/// The plan is rehearsed as by `actum plan preview`; one that would not be done is refused. The envelope names the SHA-256 of plan
-/// and config, so that nothing else can be run in their place, and the workspace, so that it counts nowhere else. In an
-/// installation with an approval key (`actum key make approval`) the approval takes its passphrase and is signed; it is for
-/// exactly this change of these files as they are now, and counts for a day. Without an approval key the envelope is
-/// unsigned, and changes that need approval are not approved. `executor_prompt.txt` is written beside the envelope, and
-/// `IMPLEMENTATION_SUMMARY.md` where there is none.
+/// The plan is rehearsed as by `actum plan preview`; one that would fail is refused. The envelope names the SHA-256 of
+/// plan and config, so that no others can be run in their place, and the workspace, so that it is valid nowhere else.
+/// In an installation with an approval key (`actum key make approval`), the approval needs its passphrase and is
+/// signed. It is for exactly this change of these files as they are now, and is valid for a day. Without an approval
+/// key the envelope is unsigned, and changes that need approval are not approved. `executor_prompt.txt` is written
+/// beside the envelope, and `IMPLEMENTATION_SUMMARY.md` if it is missing.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// The file that holds the task plan
+    /// File with the task plan
     plan: PathBuf,
-    /// The system config; without it `system_config.yaml` beside the plan, which is made where it is missing
+    /// System config; without it `system_config.yaml` beside the plan, which is created if missing
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// What the task is called, instead of the id of the plan
+    /// Set the name of the task, instead of the id of the plan
     #[arg(long, value_name = "ID")]
     task: Option<TaskId>,
-    /// The name of the file to write the envelope to, in the directory of the plan
+    /// Write the envelope to the file of this name, in the directory of the plan
     #[arg(long, value_name = "NAME", default_value = "task_envelope.json", value_parser = file_name)]
     output: String,
-    /// Sign it; an error where there is no approval key
+    /// Sign the envelope; fails without an approval key
     #[arg(long)]
     sign: bool,
-    /// What the record says of it
+    /// Record TEXT as the reason
     #[arg(long, value_name = "TEXT", value_parser = label)]
     reason: Option<String>,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
-    /// The agent that will ask for it, where one will
+    /// Approve for the agent NAME, which will make the request
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
 }
 
-/// A system config that says nothing.
+/// Empty system config.
 const CONFIG_TEXT: &str =
     "# What holds for the tasks of this project. All of it can be left out.\n";
 
@@ -141,7 +141,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
         session.screen.note(told);
         return Ok(Exit::Refused);
     }
-    // What cannot be written is refused before anybody agrees.
+    // A file that cannot be written is rejected before the operator approves.
     files.may_be_written(is_signed, &session.tenant)?;
     let approved = ApprovedPlan {
         task: id.as_str().parse().map_err(usage)?,
@@ -208,7 +208,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
 }
 
 impl Arguments {
-    /// The envelope in the place of the new one, if there is one that can be read.
+    /// Returns the existing envelope at the path of the new one, if it can be read.
     fn earlier_envelope(&self, session: &Session) -> Option<TaskEnvelope> {
         let path = session.start.join(&self.plan).with_file_name(&self.output);
         let is_small = path.symlink_metadata().is_ok_and(|found| {
@@ -220,7 +220,7 @@ impl Arguments {
         TaskEnvelope::read(&bytes).ok()
     }
 
-    /// The system config; the one beside the plan where none is named.
+    /// Finds the system config: the named one, else the one beside the plan.
     fn config_file(&self, session: &Session, beside: &Path) -> Result<ConfigFile, Failure> {
         if let Some(config) = &self.config {
             let config = session.start.join(config);
@@ -237,11 +237,11 @@ impl Arguments {
     }
 }
 
-/// The system config of the task.
+/// System config of the task.
 enum ConfigFile {
-    /// A file that exists.
+    /// Existing file.
     Existing(PathBuf),
-    /// None, and nobody named one: the approval makes it.
+    /// Missing file that no option names: the approval creates it.
     Missing(PathBuf),
 }
 
@@ -258,7 +258,7 @@ impl ConfigFile {
         }
     }
 
-    /// The task with the digest of the file that is to be made.
+    /// Returns the task with the digest of the file to be created.
     fn read_with(&self, task: Task) -> Task {
         match self {
             Self::Existing(_) => task,
@@ -269,7 +269,7 @@ impl ConfigFile {
         }
     }
 
-    /// Makes the file where it is missing, once nothing else can reject the plan.
+    /// Creates the file if it is missing, once no check can reject the plan any longer.
     fn make(&self, session: &Session) -> Result<(), Failure> {
         let Self::Missing(path) = self else { return Ok(()) };
         OutputFile::write(path, Existing::Refuse, CONFIG_TEXT.as_bytes(), &session.tenant)?;
@@ -299,18 +299,18 @@ fn usage(why: impl std::fmt::Display) -> Failure {
     }
 }
 
-/// Reads the name of a file in the directory of the plan.
+/// Parses the name of a file in the directory of the plan.
 fn file_name(text: &str) -> Result<String, NoFileName> {
     let is_name = !text.is_empty() && !text.contains('/') && !text.starts_with('.');
     is_name.then(|| text.to_owned()).ok_or(NoFileName)
 }
 
-/// What was typed is no such name.
+/// Invalid name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("give the name of a file, without directories, that does not begin with `.`")]
 struct NoFileName;
 
-/// The documents of a task, in one directory.
+/// Documents of a task, in one directory.
 struct Files {
     plan: String,
     config: String,
@@ -336,7 +336,7 @@ impl Files {
         Ok(Self { plan: plan_name, config, envelope: beside(envelope), approval, prompt, summary })
     }
 
-    /// The prompt for an executor (EX-23), which names the documents beside it.
+    /// Returns the prompt for an executor (EX-23), which names the documents beside it.
     fn prompt_text(&self) -> String {
         executor_prompt(|file| match file {
             PLAN_FILE => self.plan.clone(),
@@ -345,7 +345,7 @@ impl Files {
         })
     }
 
-    /// Writes the prompt, and the summary where the planner made none.
+    /// Writes the prompt, and the summary if the planner made none.
     fn write_prompt(&self, summary: &str, session: &Session) -> Result<(), Failure> {
         let tenant = &session.tenant;
         let is_ours =
@@ -380,7 +380,7 @@ impl Files {
     }
 }
 
-/// Whether nothing is there, or a document of the kind that is to be written there. No link is followed.
+/// Checks that the path is free, or has a document of the kind to be written. No link is followed.
 fn check_replaceable(path: &Path, is_one: impl Fn(&[u8]) -> bool) -> Result<(), Failure> {
     let failed = |source| Failure::PageUnwritten { path: path.to_owned(), source };
     let found = match path.symlink_metadata() {

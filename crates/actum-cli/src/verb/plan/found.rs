@@ -1,4 +1,4 @@
-//! What is wrong with a task plan, with code and place.
+//! Problems of a task plan, with code and place.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -17,11 +17,11 @@ use crate::code_document;
 use crate::count::number;
 use crate::snippet::Quote;
 
-/// All that is wrong, at most as many as one wants to read.
+/// Problems, up to a limit that users can still read.
 #[derive(Debug, Default)]
 pub(super) struct Problems {
     problems: Vec<PlanProblem>,
-    /// Whether there are more.
+    /// True if there are more.
     more: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn plan_problem(
         path: path.to_string(),
         line: place.map(|place| place.line),
         column: place.map(|place| place.column),
-        // A text of the plan can stand in it.
+        // The message can quote text of the plan.
         message: CleanText::new(&message.to_string(), &spans).to_string(),
         recovery_action: code_document::recovery_action(code.recovery_action()),
     }
@@ -50,8 +50,8 @@ impl Problems {
         self.problems.is_empty()
     }
 
-    /// Returns the document about a plan with these problems. Its id, and how many actions and files it has, are known where
-    /// it can be read.
+    /// Returns the document about a plan with these problems. Its id, and the numbers of its actions and files, are
+    /// known if it can be read.
     pub(super) fn document(self, plan: Option<String>, size: Option<(usize, usize)>) -> PlanLint {
         let Self { problems, more } = self;
         let (actions, files) =
@@ -67,7 +67,7 @@ impl Problems {
         }
     }
 
-    /// Adds what is wrong with a document, of which no more is shown than its place allows.
+    /// Adds the problems of a document, quoting no more than its location allows.
     pub(super) fn add_mistakes(
         &mut self,
         (file, path, bytes): (&str, Option<&Path>, &[u8]),
@@ -85,7 +85,7 @@ impl Problems {
     }
 }
 
-/// Writes a line for each problem, and how many there are.
+/// Writes a line for each problem, and their number.
 pub(super) fn write(lint: &PlanLint, out: &mut dyn Write) -> io::Result<()> {
     for found in &lint.problems {
         let PlanProblem { file, error_code, error_type, path, line, column, message, .. } = found;

@@ -1,4 +1,4 @@
-//! `actum plan lint`: whether a task plan can be used, without looking into any file.
+//! `actum plan lint`: checks a task plan without carrying it out.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -23,8 +23,9 @@ use crate::{policy, root};
 
 /// Check a task plan: its form, its actions, their order, and the files that it names
 ///
-/// Reports all problems at once, each with its code, line and place. A plan whose form is wrong is not compared with the
-/// files. `actum plan preview` also checks that edits find their text, and asks the gates. Exits with 1 if there is a problem.
+/// Reports all problems at once, each with its code, line and place. A plan whose form is wrong is not compared with
+/// the files. `actum plan preview` also checks that edits find their text, and asks the gates. Exits with 1 if there is
+/// a problem.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -47,13 +48,13 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 impl Problems {
-    /// Finds what would go wrong in the tree of files as it is.
+    /// Finds problems with the current tree of files.
     pub(super) fn find(&mut self, task: &Task, session: &Session) -> Result<(), Failure> {
         self.find_violations(task, session)?;
         self.find_in_tree(task, session)
     }
 
-    /// Finds targets that are protected: they reject the plan as a whole.
+    /// Finds protected targets: they reject the plan as a whole.
     pub(super) fn find_violations(
         &mut self,
         task: &Task,

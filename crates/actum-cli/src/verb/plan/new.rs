@@ -15,18 +15,18 @@ use crate::output::Document;
 use crate::output_file::{Existing, OutputFile};
 use crate::{clock, shown_path, timestamp};
 
-/// A plan that can be carried out as it is, and shows how actions look.
+/// Plan that can be carried out unchanged, and shows the form of actions.
 const TEMPLATE: &str = include_str!("new_plan.json");
-/// The id in it, which each new plan replaces: a task is carried out once.
+/// Id in the template, which each new plan replaces: a task is carried out once.
 const TEMPLATE_ID: &str = "plan-001";
 
 /// Write a template of a task plan
 ///
-/// It has an id of its own, made of the time, and two actions that work as they are; replace them by your own. An existing
-/// file is not overwritten.
+/// It has an id of its own, made of the time, and two actions that work unchanged; replace them by your own. An
+/// existing file is not overwritten.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// The file to write
+    /// File to write
     #[arg(default_value = "task_plan.json")]
     file: PathBuf,
 }
@@ -47,7 +47,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// The digits of a time, with `-` between date and time of day.
+/// Returns the digits of a time, with `-` between date and time of day.
 fn compact(time: &str) -> String {
     time.chars()
         .filter_map(|c| match c {

@@ -1,4 +1,4 @@
-//! `actum plan preview`: what a task plan would do, and what the gates say of it.
+//! `actum plan preview`: the effect of a task plan, and the decisions of the gates.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -32,17 +32,17 @@ use crate::output::{Document, Kind};
 use crate::verb::{pipeline_host, sql_host};
 use crate::{actor, clock, policy, records, recovery_note, root, sql_view, task_settings};
 
-/// Show what a task plan would do, and what every gate says of it; nothing is changed
+/// Show the effect of a task plan and the decision of every gate; nothing is changed
 ///
-/// Each action is done where nobody sees it, with what it needs and what must hold after it. The diff is that of all
-/// actions that can be done. The exit code is 1 where an action would fail or a gate says no.
+/// Each action is rehearsed where no other process sees it, with its preconditions and postconditions. The diff is that
+/// of all actions that succeed. The exit code is 1 if an action would fail or a gate refuses.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
     documents: Documents,
 }
 
-/// Nobody looks on.
+/// Observer that ignores all events.
 pub(super) struct Nobody;
 
 impl RehearsalObserver for Nobody {
@@ -51,17 +51,17 @@ impl RehearsalObserver for Nobody {
     }
 }
 
-/// Result with what its text and approvals add.
+/// Result with additional data for its text and for approvals.
 pub(super) struct Previewed {
-    /// The document but for the diff.
+    /// Document without the diff.
     pub(super) document: PlanPreview,
-    /// Whether some of it would be done all the same.
+    /// True if a part of the plan would be carried out despite failures.
     is_partial: bool,
-    /// Change of which the diff is shown.
+    /// Change whose diff is shown.
     pub(super) change: ShownChange,
-    /// Whether a gate asks for a person.
+    /// True if a gate requires an approval.
     pub(super) asks: bool,
-    /// What would go wrong first.
+    /// First error that would occur.
     first_error: Option<ErrorCode>,
     diff: FileDiffs,
 }
@@ -185,7 +185,7 @@ impl Previewed {
 }
 
 impl Previewed {
-    /// Checks whether settings of the task differ from the defaults.
+    /// Returns true if settings of the task differ from the defaults.
     pub(super) fn has_settings(&self) -> bool {
         !self.document.settings.settings.is_empty()
     }
@@ -277,7 +277,7 @@ impl Document for Previewed {
     }
 }
 
-/// Writes the commands of an external pipeline, which an approver agrees to.
+/// Writes the commands of an external pipeline, which an approver approves as well.
 fn write_commands(env: &[String], steps: &[Vec<String>], out: &mut dyn Write) -> io::Result<()> {
     for step in steps {
         let words = step.iter().map(|word| ShellWord::new(word.as_bytes()).to_string());

@@ -1,4 +1,4 @@
-//! Why a package could not be written, read or tried out.
+//! Failures to write, read or test a package.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;

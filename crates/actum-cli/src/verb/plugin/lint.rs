@@ -1,4 +1,4 @@
-//! `actum plugin lint`: a package is read as the engine reads it, and nothing of it is run.
+//! `actum plugin lint`: parses a package as the engine does, without running its code.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -18,18 +18,18 @@ use crate::verb::exec::runner;
 use crate::verb::sandbox::Confinement;
 use crate::{policy, root};
 
-/// Check a package without running anything of it
+/// Check a package without running its code
 ///
-/// The manifest, the schemas, the commands and all files are read as they are when the action is run; where Node.js
-/// is there, the three steps are compiled as well.
+/// The manifest, the schemas, the commands and all files are read as for a run of the action; if Node.js is installed,
+/// the three steps are compiled as well.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The directory of the package
+    /// Directory of the package
     #[arg(value_name = "DIR")]
     package: PathBuf,
 }
 
-/// Reads the package in a directory, seen from where the command was started.
+/// Reads the package in a directory, relative to the directory of the command.
 pub(super) fn package(directory: &Path, session: &Session) -> Result<Package, Failure> {
     let read = Package::read(&session.start.join(directory));
     let directory = directory.to_owned();
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// The version of Node.js that compiled the steps, or why none did.
+/// Returns the version of Node.js that compiled the steps, or the reason for which none did.
 fn compiled(
     package: &Package,
     session: &Session,
@@ -72,7 +72,7 @@ fn compiled(
     });
     match compiled {
         Ok(node) => Ok((Some(node.version), None)),
-        // Whatever is missing here, the package itself is sound as far as it was looked at.
+        // Whatever is missing here, the checked parts of the package are valid.
         Err(
             error @ (PluginError::NoNode { .. }
             | PluginError::OldNode { .. }

@@ -20,15 +20,15 @@ use crate::verb::Session;
 
 /// Write a package that works and changes nothing yet, to `actions/NAME`
 ///
-/// It has a manifest, the three steps, a test that `node --test` runs, and a page that says what it is for.
+/// It has a manifest, the three steps, a test that `node --test` runs, and a page for its documentation.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// What the action is called: a-z, 0-9 and `_`
+    /// Name of the action: a-z, 0-9 and `_`
     #[arg(value_name = "NAME")]
     name: String,
 }
 
-/// The files of a new package. `NAME` in them becomes its name.
+/// Files of a new package. `NAME` in them is replaced by its name.
 const FILES: [(&str, &str); 7] = [
     ("action.json", include_str!("template/action.json")),
     ("execute.js", include_str!("template/execute.js")),
@@ -38,7 +38,7 @@ const FILES: [(&str, &str); 7] = [
     ("README.md", include_str!("template/README.md")),
     ("test/steps.test.mjs", include_str!("template/test/steps.test.mjs")),
 ];
-/// What stands for the name.
+/// Placeholder for the name.
 const NAME: &str = "NAME";
 
 struct Made {

@@ -23,7 +23,7 @@ pub(crate) struct PhraseUnusable {
 /// Checks each phrase of a package.
 ///
 /// # Errors
-/// The first that the Finder would pass over.
+/// The first phrase that the Finder would ignore.
 pub(crate) fn check(manifest: &Manifest) -> Result<(), PhraseUnusable> {
     for (language, phrases) in &manifest.phrases {
         for phrase in phrases {

@@ -1,4 +1,4 @@
-//! `actum plugin test`: a package is tried out on the workspace, and nothing of what it does is kept.
+//! `actum plugin test`: a package is tested on the workspace, and none of its changes is kept.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -26,26 +26,26 @@ use crate::verb::exec::runner;
 use crate::verb::sandbox::Confinement;
 use crate::{input, policy, records};
 
-/// Run the three steps of a package in the sandbox, and keep nothing of what they do
+/// Run the three steps of a package in the sandbox, and keep none of their changes
 ///
-/// `execute` runs on a view of the workspace, `verify` and `rollback` on what it changed. Shown are the change, what
-/// `verify` found, and the evidence that `rollback` restores everything. Commands of the verification are not run, and
-/// no gate is asked. Code of plugins is run only where the operator's policy allows that.
+/// `execute` runs on a view of the workspace, `verify` and `rollback` on its changes. The output has the change, the
+/// findings of `verify`, and the evidence that `rollback` restores everything. Commands of the verification are not
+/// run, and no gate judges the change. Code of plugins is run only if the operator's policy allows it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The directory of the package
+    /// Directory of the package
     #[arg(value_name = "DIR")]
     package: PathBuf,
-    /// The input, a JSON object; `-` is standard input. Without it the input is `{}`
+    /// Input, a JSON object; `-` is standard input. Without it the input is `{}`
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
     #[command(flatten)]
     confinement: Confinement,
 }
 
-/// Result with what its text adds.
+/// Result with additional data for its text.
 struct Tested {
-    /// The document but for the diff.
+    /// Document without the diff.
     document: PluginTest,
     diff: FileDiffs,
 }
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let runner = runner(&arguments.confinement, &in_force, root, &session.start, &session.screen)?;
     let mut workspace = records::own_root(root, &session.tenant)?.open_existing()?;
     let steps = Steps::prepare(&package, &runner, allowed)?;
-    // Where it may write is a matter of plans; here nothing is kept anyway.
+    // Its scope is a matter of plans; here nothing is kept anyway.
     let scope = PlanScope::default();
     let call = Call { input: &given, scope: &scope };
     let executed = steps.execute(call)?;
@@ -101,7 +101,7 @@ fn check(check: Check) -> PluginCheck {
     PluginCheck { name, ok, exit_code, duration_ms, stdout, stderr, message }
 }
 
-/// The input of the action.
+/// Reads the input of the action.
 fn read_input(file: Option<&Path>, start: &Path) -> Result<Map<String, Value>, Failure> {
     let Some(file) = file else { return Ok(Map::new()) };
     let (name, bytes) = input::document(file, start, PLAN_BYTES_MAX)?;

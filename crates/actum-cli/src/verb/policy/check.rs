@@ -1,4 +1,4 @@
-//! `actum policy check`: whether the policies are sound, and what they come to.
+//! `actum policy check`: checks the policies, and shows their combined rules.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -21,16 +21,16 @@ use crate::output::Document;
 use crate::verb::Session;
 use crate::{operators_policy, policy, root, shown_path};
 
-/// Check the policies that are in force here, and show what they come to
+/// Check the policies in force here, and show their combined rules
 ///
-/// The operator's is `actum/actum.toml` in the directory of the user's configuration, and beside it may be access
-/// policies in Cedar, the files `access/*.cedar`; a workspace's own is
-/// `actum.toml` in its root, and can only narrow what may be done until `actum trust`. Every rule is
-/// read, and its examples are tried. Ends with code 4 where a rule is there that nobody can have meant.
+/// The operator's policy is `actum/actum.toml` in the directory of the user's configuration. Beside it may be access
+/// policies in Cedar, the files `access/*.cedar`. A workspace's own policy is `actum.toml` in its root, which can only
+/// tighten the rules until `actum trust`. Every rule is read, and its examples are tried. Exits with 4 if a rule is
+/// certainly a mistake.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {}
 
-/// Result with what its text adds.
+/// Result with additional data for its text.
 struct Checked {
     document: PolicyCheck,
     policy: Policy,
@@ -38,7 +38,7 @@ struct Checked {
     access: Vec<ReadAccess>,
 }
 
-/// Where files are there, and no policy in them.
+/// Warning about files without any policy in them.
 const NOTHING_PERMITTED: &str = "no access policy permits anything: nothing can be changed";
 
 pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -150,7 +150,7 @@ fn pipeline(declared: &DeclaredPipeline) -> api::Pipeline {
     }
 }
 
-/// What nobody can have meant.
+/// Returns warnings about rules that are certainly mistakes.
 fn warnings(policy: &Policy) -> Vec<String> {
     policy.layers().iter().flat_map(warnings_of).collect()
 }

@@ -1,4 +1,4 @@
-//! `actum policy explain`: what the gates say of a path or a command, or said of a run, and why.
+//! `actum policy explain`: decisions of the gates about a path, a command or a run, and their reasons.
 
 mod command;
 mod run;
@@ -36,23 +36,23 @@ use crate::verb::Session;
 use crate::verb::ledger::Opened;
 use crate::{actor, operators_policy, policy, root};
 
-/// Explain what the gates would say of a change of a path or of a command, or what they said of a run
+/// Explain the decisions of the gates about a change of a path or about a command, or those about a past run
 ///
-/// The path need not be there. A command is not run. Of a run it is told what the gates said of it, the policy that was in force, and
-/// what they would say of the same change under the policy that is in force now. Nothing is changed, and nothing is
+/// The path need not exist. A command is not run. For a run it shows the decisions of the gates, the policy that was in
+/// force, and the decisions about the same change under the current policy. Nothing is changed, and nothing is
 /// recorded.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The path, relative to the root of the workspace; or the run, by at least 4 characters of the beginning of its
-    /// id, if there is one. `./NAME` is a path in any case
+    /// Path, relative to the root of the workspace; or a run, by at least 4 characters of the beginning of its id, if
+    /// there is one. `./NAME` is always a path
     #[arg(
         value_name = "PATH|RUN",
         required_unless_present = "command",
         value_parser = OsStringValueParser::new().try_map(Named::read)
     )]
     named: Option<Named>,
-    /// A command in place of a path, as one text: it is split at blanks and unquoted as a shell does it, and nothing
-    /// else of a shell is known
+    /// Explain this command instead of a path. The text is split at blanks and unquoted as in a shell; no other syntax
+    /// of a shell is interpreted
     #[arg(
         long,
         value_name = "TEXT",
@@ -60,13 +60,13 @@ pub(crate) struct Arguments {
         value_parser = CommandLine::parse
     )]
     command: Option<CommandLine>,
-    /// It is a path, whatever it looks like
+    /// Treat the argument as a path, even if it looks like a run
     #[arg(long)]
     path: bool,
-    /// What would happen to the path; `modified` if nothing is said
+    /// Set the change of the path [default: modified]
     #[arg(long, value_enum)]
     effect: Option<Effect>,
-    /// Where the file was before it is renamed to the path
+    /// Set the path of the file before it is renamed
     #[arg(
         long,
         value_name = "OLD",
@@ -74,21 +74,21 @@ pub(crate) struct Arguments {
         value_parser = OsStringValueParser::new().try_map(|text| RelPath::new(text.as_encoded_bytes()))
     )]
     from: Option<RelPath>,
-    /// The agent that would ask in your name; by itself you would
+    /// Judge the request of the agent NAME that acts for you; without it your own
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
     #[command(flatten)]
     lease: LeaseArgument,
 }
 
-/// What was typed: a path in any case, and perhaps a run.
+/// Argument: a path in any case, and possibly a run.
 #[derive(Debug, Clone)]
 struct Named {
     path: RelPath,
     run: Option<RunPrefix>,
 }
 
-/// Result with what its text adds.
+/// Result with additional data for its text.
 struct Explained {
     document: PolicyExplanation,
     path: RelPath,
@@ -97,15 +97,15 @@ struct Explained {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Effect {
-    /// A file appears
+    /// The file is created
     Created,
-    /// Its bytes change
+    /// The content changes
     Modified,
-    /// It comes from another path, which `--from` names
+    /// The file is renamed, from the path of `--from`
     Renamed,
-    /// Its permission bits change
+    /// The permission bits change
     Mode,
-    /// It disappears
+    /// The file is deleted
     Deleted,
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             return Err(Failure::Usage { message });
         }
     };
-    // Only a path is changed in some way.
+    // These options apply to a path only.
     let is_path = *is_path || arguments.effect.is_some() || from.is_some() || agent.is_some();
     if let Some(prefix) = run.as_ref().filter(|_| !is_path) {
         match known(prefix, session)? {
@@ -139,7 +139,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     explain((path, effect.into(), from.as_ref()), (agent.clone(), lease), session)
 }
 
-/// The run that is meant, if there is one: in the ledger, by all of its id, or in this workspace.
+/// Returns the run that matches, if there is one: in the ledger, by its whole id, or in this workspace.
 fn known(prefix: &RunPrefix, session: &Session) -> Result<Option<RunId>, Failure> {
     let whole = prefix.whole();
     if let Some(run) = whole
@@ -162,7 +162,7 @@ fn known(prefix: &RunPrefix, session: &Session) -> Result<Option<RunId>, Failure
     }
 }
 
-/// Who mistypes a run is not to take what is said for an answer.
+/// Prints a note if no file has the path, since it may be a mistyped run.
 fn tell_if_nothing_is_there(path: &RelPath, session: &Session) {
     let place = root::existing_or_new(&session.start).join(OsStr::from_bytes(path.as_bytes()));
     if place.symlink_metadata().is_err() {
@@ -170,7 +170,7 @@ fn tell_if_nothing_is_there(path: &RelPath, session: &Session) {
     }
 }
 
-/// What is in force, and the digest of the policy.
+/// Returns the policy in force and its digest.
 fn in_force(session: &Session) -> Result<(PolicyInForce, Digest), Failure> {
     let in_force = policy::in_force(root::existing_or_new(&session.start))?;
     let digest = Digest::of(&in_force.policy.to_vec().map_err(actum::Error::from)?);
@@ -225,7 +225,7 @@ fn explain(
     Ok(Exit::Success)
 }
 
-/// Programs that act on a file at a path for some contents of it.
+/// Returns programs that act on a file at a path if it has certain content.
 fn by_content(root: &str, path: &RelPath, effect: EffectKind) -> Vec<Trigger> {
     if !matches!(effect, EffectKind::Created | EffectKind::Modified | EffectKind::Renamed) {
         return Vec::new();
@@ -234,7 +234,7 @@ fn by_content(root: &str, path: &RelPath, effect: EffectKind) -> Vec<Trigger> {
     mark.into_iter().chain(Trigger::by_content(path.name())).collect()
 }
 
-/// What an operator can do where the gate `protected` denies a change of a path.
+/// Returns the options of an operator if the gate `protected` denies a change of a path.
 fn ways_past_protection(path: &RelPath, in_force: &Policy) -> String {
     match in_force.check_exception(path) {
         Ok(()) => format!(
@@ -248,7 +248,7 @@ fn ways_past_protection(path: &RelPath, in_force: &Policy) -> String {
     }
 }
 
-/// What all gates together say, in words.
+/// Returns the combined decision of all gates, in words.
 fn told(verdict: &gate::Verdict) -> String {
     match verdict {
         gate::Verdict::Allow => "allowed".to_owned(),

@@ -1,4 +1,4 @@
-//! `actum policy suggest`: what the policies would have to say for what was refused.
+//! `actum policy suggest`: rules that would allow refused changes.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -23,21 +23,22 @@ use crate::output::Document;
 use crate::verb::Session;
 use crate::{operators_policy, policy, root};
 
-/// Suggest what the policies would have to say for what was refused here
+/// Suggest policy rules that would allow changes that were refused here
 ///
-/// Looks at the changes in the ledger that gates refused in this workspace, judges them once more by the policies of
-/// today, and prints the narrowest rules that would let them pass: single paths, exact sizes. Nothing is changed.
-/// What is denied by a rule, protected, looks like a credential or needs a person is so on purpose, and is only told.
+/// Searches the ledger for changes that gates refused in this workspace, and judges them again by the current policies.
+/// Prints the narrowest rules that would allow them: single paths, exact sizes. Nothing is changed. Some refusals are
+/// intended, and are only reported: changes that a rule denies, that are protected, that look like a credential, or
+/// that need an approval.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// At how many entries of the ledger to look, the newest ones
+    /// Limit of the newest entries of the ledger that are searched
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     entries: u64,
 }
 
-/// How many entries are read at once.
+/// Number of entries that are read at once.
 const STRETCH: u64 = 512;
-/// How many grounds are told.
+/// Limit of the grounds that are reported.
 const TOLD_MAX: usize = 10;
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -57,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// What was refused in a workspace, each plan once, as it was refused last.
+/// Returns the refused changes of a workspace, each plan once, as it was refused last.
 fn refused(log: &dyn Log, workspace: WorkspaceId, count: u64) -> Result<Vec<Bundle>, LedgerError> {
     let size = log.size()?;
     let mut found: BTreeMap<Digest, Bundle> = BTreeMap::new();
@@ -76,7 +77,7 @@ fn refused(log: &dyn Log, workspace: WorkspaceId, count: u64) -> Result<Vec<Bund
             let digest = refused.plan.decision.bundle;
             let bytes = log.blob(&digest)?.filter(|bytes| Digest::of(bytes) == digest);
             let bytes = bytes.ok_or_else(|| damaged(&"its bundle is missing or changed"))?;
-            // What was judged by rules that are not known any more says nothing about those of today.
+            // A change that was judged by unknown rules is no evidence about the current ones.
             if let Ok(bundle) = Bundle::read(&bytes) {
                 found.insert(refused.plan.bound.plan, bundle);
             }
@@ -92,7 +93,7 @@ fn suggestion(refused: Vec<Bundle>, in_force: &PolicyInForce, entries: u64) -> P
         .into_iter()
         .filter(|bundle| decide(bundle, policy, cedar).verdict == Verdict::Deny)
         .collect();
-    // What would be refused all the same is no reason to widen anything.
+    // A change that would still be refused is no reason to loosen any rule.
     let helps = |bundle: &&Bundle| {
         let alone = policy.additions(std::iter::once(*bundle));
         decide(bundle, &policy.clone().with(&alone), cedar).verdict != Verdict::Deny

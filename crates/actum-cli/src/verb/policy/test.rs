@@ -1,4 +1,4 @@
-//! `actum policy test`: whether the policy in force does what the operator expects of it.
+//! `actum policy test`: compares the policy in force with the operator's expectations.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -23,22 +23,22 @@ use crate::snippet::Quote;
 use crate::verb::Session;
 use crate::{input, policy, root, shown_path};
 
-/// The file in the root of a workspace where none is named.
+/// Default file, in the root of a workspace.
 const IN_WORKSPACE: &str = "actum.test.toml";
 
-/// Test the policy in force by the cases of a file, each a change or a command and what should be said of it
+/// Test the policy in force by the cases of a file, each a change or a command and the expected decision
 ///
-/// A case is a table `[[case]]` with a `name`, a `change` (a list such as ['created db/7.sql', 'renamed a -> b']) or
-/// a `command` (such as 'cargo test'), and what should be said of it: `expect` is allow, ask or deny; `tier`, and `gate`, the first that refuses, need
-/// not be there. `declared` is the tier that is asked for. All cases are tried. Ends with code 4 where one does
-/// not hold. Nothing is changed, and nothing is recorded.
+/// A case is a table `[[case]]` with a `name`, and a `change` (a list such as ['created db/7.sql', 'renamed a -> b'])
+/// or a `command` (such as 'cargo test'). `expect` is the expected decision: allow, ask or deny. Optional are `tier`,
+/// and `gate`, the first that refuses; `declared` is the tier of the request. All cases are tried. Exits with 4 if one
+/// fails. Nothing is changed, and nothing is recorded.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The file, `-` for standard input; without it `actum.test.toml` in the root of the workspace
+    /// File with the cases, `-` for standard input; without it `actum.test.toml` in the root of the workspace
     file: Option<PathBuf>,
 }
 
-/// Why there is nothing to test by.
+/// Failure to read the cases.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PolicyTestFailure {
     #[error("there is no file {file} with cases to test the policy by")]
@@ -115,7 +115,7 @@ fn tested(case: &ExpectedCase, decision: &Decision) -> serde_json::Result<Policy
 }
 
 impl FailureKind for PolicyTestFailure {
-    /// What the reader can do.
+    /// Returns hints for the user.
     fn hints(&self) -> Vec<String> {
         let example = "such a file looks like this:\n\
                        \x20 [[case]]\n\

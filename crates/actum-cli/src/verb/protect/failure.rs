@@ -1,4 +1,4 @@
-//! Why the settings of a client cannot be changed, or its hook not be proven.
+//! Failures to change the settings of a client, or to prove its hook.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -11,7 +11,7 @@ use actum_workspace::State;
 
 use crate::failure::FailureKind;
 
-/// Why `actum protect` did not do what was asked.
+/// Failure of `actum protect`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProtectFailure {
     #[error("cannot change the settings `{}`: {source}", Quoted(path.as_os_str().as_bytes()))]
@@ -26,7 +26,7 @@ pub(crate) enum ProtectFailure {
     Program { source: io::Error },
     #[error("no home directory of this user is known")]
     NoHome,
-    #[error("nobody can be asked whether the settings may be changed")]
+    #[error("cannot ask whether the settings may be changed: standard input is not a terminal")]
     NotAsked,
     #[error("the settings stay as they are")]
     Declined,

@@ -11,15 +11,15 @@ use rustix::io::Errno;
 
 use super::failure::ProtectFailure;
 
-/// Bytes of settings at most.
+/// Limit of the bytes of settings.
 const SETTINGS_BYTES_MAX: u64 = 4 << 20;
-/// Name of the new file until it takes the place of the old one.
+/// Name of the new file until it replaces the old one.
 const TEMPORARY: &str = ".actum-protect.tmp";
 
-/// Settings as they were read.
+/// Settings that were read.
 pub(crate) struct SettingsFile {
     path: PathBuf,
-    /// The directory; none where it is not there.
+    /// Directory; `None` if it does not exist.
     directory: Option<OwnedFd>,
     found: Option<(Vec<u8>, Stat)>,
 }
@@ -28,7 +28,7 @@ impl SettingsFile {
     /// Reads the file at `path`, if there is one.
     ///
     /// # Errors
-    /// `File` where it is no regular file of this user, or a link leads there; `Io`.
+    /// `File` if it is no regular file of this user, or a link leads there; `Io`.
     pub(crate) fn read(path: &Path) -> Result<Self, ProtectFailure> {
         let path = path.to_owned();
         let fails = |action, errno: Errno| {
@@ -73,15 +73,15 @@ impl SettingsFile {
         Ok(Self { path, directory: Some(directory), found: Some((content, stat)) })
     }
 
-    /// What it holds; `None` where it is not there.
+    /// Returns the content; `None` if the file does not exist.
     pub(crate) fn content(&self) -> Option<&[u8]> {
         self.found.as_ref().map(|(content, _)| content.as_slice())
     }
 
-    /// Puts `content` in its place, or removes it. After a crash it is the old one or the new one.
+    /// Replaces the content by `content`, or removes the file. After a crash it is the old one or the new one.
     ///
     /// # Errors
-    /// `File` where it changed since it was read; `Io`. The file is as it was.
+    /// `File` if it changed since it was read; `Io`. The file is unchanged.
     pub(crate) fn replace(self, content: Option<&[u8]>) -> Result<(), ProtectFailure> {
         let path = self.path.clone();
         let fails = |action, errno: Errno| {
@@ -140,12 +140,12 @@ impl SettingsFile {
     }
 }
 
-/// Removes the new file where it does not take the place of the old one; what stays is removed by the next try.
+/// Removes the new file if it does not replace the old one; a remaining one is removed by the next attempt.
 fn remove_temporary(directory: &OwnedFd) {
     let _there_or_not = unlinkat(directory, TEMPORARY, rustix::fs::AtFlags::empty()).is_ok();
 }
 
-/// By which one state of a file is told from another.
+/// Returns the values that distinguish the states of a file.
 fn stamps(stat: &Stat) -> (u64, u64, i64, i64, u64) {
     (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime, stat.st_mtime_nsec)
 }

@@ -1,4 +1,4 @@
-//! The proof: the client of the user, driven by a scripted model, edits in the workspace.
+//! Proof: the client of the user, driven by a scripted model, edits in the workspace.
 
 mod process;
 mod trial;
@@ -31,18 +31,18 @@ use crate::{actor, policy, records};
 
 use trial::{Setting, Trial, Unprepared};
 
-/// How long a client may take for the trial, and for its version.
+/// Time limit of a client for the trial, and for its version.
 const TRIAL_TIME: Duration = Duration::from_secs(60);
 const VERSION_TIME: Duration = Duration::from_secs(20);
-/// Newest runs that are looked at.
+/// Limit of the newest runs that are examined.
 const RUNS: usize = 8;
-/// Words of the gate that refuses a protected file, and of a strict hook that refuses a command.
+/// Messages of the gate that refuses a protected file, and of a strict hook that refuses a command.
 const REFUSED: &str = "refused by the gate `protected`";
 const REFUSED_COMMAND: &str = "the hook is strict here";
-/// Characters that are shown of the output of a client.
+/// Limit of the shown output of a client, in characters.
 const SHOWN_CHARS_MAX: usize = 300;
 
-/// Name of the program of a client.
+/// Returns the name of the program of a client.
 pub(super) fn program(client: Client) -> &'static str {
     Trial::new(client).program
 }
@@ -81,7 +81,7 @@ pub(crate) fn prove(
     let probe = Probe::new(client, root)?;
     let mut script = (trial.script)(&probe, root);
     let command_at = configured.is_strict.then_some(script.len());
-    // The last call, since its refusal must not disturb the edits.
+    // This call is the last, since its refusal must not disturb the edits.
     script.extend(command_at.map(|_| (trial.shell)(&format!("touch {}", probe.touched))));
     let model = ScriptedModel::serve(trial.wire, script)
         .map_err(|source| fails("serve the model", source))?;
@@ -135,12 +135,12 @@ struct Probe {
     touched: String,
     /// Newest runs before the trial.
     before: BTreeSet<RunId>,
-    /// When the newest turn before the trial began.
+    /// Start of the newest turn before the trial.
     turn_before: Option<Time>,
 }
 
 impl Probe {
-    /// Names that nothing in the workspace has.
+    /// Chooses names that do not exist in the workspace.
     fn new(client: Client, root: &Path) -> Result<Self, Failure> {
         let process = std::process::id();
         let protected = format!(".env.actum-probe-{process}");
@@ -158,7 +158,7 @@ impl Probe {
         Ok(Self { client, protected, file, touched, before, turn_before })
     }
 
-    /// Compares what the tools answered and what is in the workspace, and undoes the edits.
+    /// Compares the answers of the tools and the content of the workspace, and undoes the edits.
     fn judge(
         &self,
         session: &Session,
@@ -227,7 +227,7 @@ impl Probe {
         })
     }
 
-    /// The runs of this trial that changed its file, newest first.
+    /// Returns the runs of this trial that changed its file, newest first.
     fn runs(&self, session: &Session, root: &Path, trial: &Trial) -> Result<Vec<RunId>, Failure> {
         let newest = View::open(root)?.newest(RUNS)?;
         let path = RelPath::new(self.file.as_bytes()).ok();
@@ -253,7 +253,7 @@ impl Probe {
         Ok(found)
     }
 
-    /// Undoes the edits; what is left of them otherwise is removed.
+    /// Undoes the edits; removes their remains.
     #[expect(clippy::disallowed_methods, reason = "a file that no run made is of this trial")]
     fn undo(&self, session: &Session, root: &Path, runs: &[RunId]) -> ProtectionCheck {
         let undone = runs.iter().try_for_each(|run| {
@@ -279,7 +279,7 @@ impl Probe {
     }
 }
 
-/// The text of a result of a tool, or what the client said instead.
+/// Returns the text of a result of a tool, or the message of the client instead.
 fn text_of(result: Option<&ToolResult>, said: &str) -> String {
     match result {
         Some(result) => shorten(&result.text),
@@ -287,7 +287,7 @@ fn text_of(result: Option<&ToolResult>, said: &str) -> String {
     }
 }
 
-/// Checks that the client is of a version that is known to pass.
+/// Checks that the client has a version that is known to pass.
 fn check_version(trial: &Trial, told: &str) -> ProtectionCheck {
     let [major, minor, patch] = trial.version_min;
     let found = version(told);
@@ -301,7 +301,7 @@ fn check_version(trial: &Trial, told: &str) -> ProtectionCheck {
     }
 }
 
-/// The first version in a text.
+/// Returns the first version in a text.
 fn version(told: &str) -> Option<[u64; 3]> {
     told.split_whitespace().find_map(|word| {
         let mut numbers = word.split('.').map(|part| part.parse().ok());
@@ -318,7 +318,7 @@ fn shorten(text: &str) -> String {
     }
 }
 
-/// The end of a text, where a client says why it failed.
+/// Returns the end of a text, where a client reports the reason for a failure.
 fn shorten_front(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().rev().nth(SHOWN_CHARS_MAX) {

@@ -1,4 +1,4 @@
-//! Trust of Codex in hooks: it passes over a hook until its configuration has the hash of the hook.
+//! Trust of Codex in hooks: it skips a hook until its configuration has the hash of the hook.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::file::SettingsFile;
 use super::{Arguments, confirm, hooks_of, own_program, proof};
 use crate::session::Session;
 
-/// How long Codex may take to list its hooks.
+/// Time limit of Codex for listing its hooks.
 const LIST_TIME: Duration = Duration::from_secs(20);
 
 /// Hook of actum, as Codex lists it.
@@ -56,7 +56,7 @@ pub(super) fn check(
     Ok(ProtectionCheck { what, passed: listed >= wanted && runs == listed, detail })
 }
 
-/// Asks, and writes the hashes of the hooks that are not trusted.
+/// Asks, and writes the hashes of the untrusted hooks.
 ///
 /// # Errors
 /// `Settings` and others of the file; `NotAsked`, `Declined`. Then nothing is written.
@@ -82,7 +82,7 @@ pub(super) fn grant(
     Ok(())
 }
 
-/// Takes back the trust in the hooks with these keys.
+/// Revokes the trust in the hooks with these keys.
 ///
 /// # Errors
 /// As [`grant`].
@@ -113,8 +113,8 @@ fn read_text(path: &Path, file: &SettingsFile) -> Result<String, ProtectFailure>
         .map_err(|_| ProtectFailure::File { path: path.to_owned(), what: "it is no text in UTF-8" })
 }
 
-/// Lists the hooks of actum in the settings of the user, by `hooks/list` of the app server. Hooks of a workspace are no hooks of
-/// actum, whatever they are called: a repository could bring them.
+/// Lists the hooks of actum in the settings of the user, by `hooks/list` of the app server. Hooks of a workspace are no
+/// hooks of actum, whatever their names: a repository could contain them.
 fn list(program: &Path, (root, user): (&Path, &Path)) -> Result<Option<Vec<Hook>>, ProtectFailure> {
     let no_settings = |source| ProtectFailure::NoSettings { source };
     let source = settings_file(Client::Codex, Level::User, (root, user)).map_err(no_settings)?;
@@ -163,7 +163,7 @@ fn read_hook(hook: &Value) -> Option<Hook> {
     })
 }
 
-/// The configuration with the hashes of these hooks; `None` where their tables have a form that is not edited.
+/// Returns the configuration with the hashes of these hooks; `None` if the form of their tables is not supported.
 fn with_trust(text: &str, hooks: &[Hook]) -> Option<String> {
     let mut wanted: Table = text.parse().ok()?;
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
@@ -193,7 +193,8 @@ fn with_trust(text: &str, hooks: &[Hook]) -> Option<String> {
     (edited.parse::<Table>().ok()? == wanted).then_some(edited)
 }
 
-/// The configuration without the states of the hooks with these keys; `None` where their tables have a form that is not edited.
+/// Returns the configuration without the states of the hooks with these keys; `None` if the form of their tables is not
+/// supported.
 fn without_trust(text: &str, keys: &[String]) -> Option<String> {
     let mut wanted: Table = text.parse().ok()?;
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
@@ -210,7 +211,7 @@ fn without_trust(text: &str, keys: &[String]) -> Option<String> {
             wanted.remove("hooks");
         }
         let (header, end) = section(&lines, key)?;
-        // The blank line that separates the table from the one before goes as well.
+        // The blank line that separates the table from the one before is removed as well.
         let is_blank = |at: usize| lines.get(at).is_some_and(|line| line.trim().is_empty());
         let start = header.checked_sub(1).filter(|before| is_blank(*before)).unwrap_or(header);
         lines.drain(start..end);
@@ -219,7 +220,7 @@ fn without_trust(text: &str, keys: &[String]) -> Option<String> {
     (edited.parse::<Table>().ok()? == wanted).then_some(edited)
 }
 
-/// Lines of the table with the state of a hook: its header, and the end of its fields.
+/// Returns the lines of the table with the state of a hook: its header, and the end of its fields.
 fn section(lines: &[String], key: &str) -> Option<(usize, usize)> {
     let is_header = |line: &String| {
         let table = line.trim_start().starts_with('[').then(|| line.parse::<Table>().ok());
@@ -233,7 +234,7 @@ fn section(lines: &[String], key: &str) -> Option<(usize, usize)> {
     Some((header, fields.map_or(lines.len(), |count| header + 1 + count)))
 }
 
-/// The table in this field, which is made where there is none.
+/// Returns the table in this field, creating it if missing.
 fn table<'a>(parent: &'a mut Table, field: &str) -> Option<&'a mut Table> {
     parent.entry(field).or_insert_with(|| Toml::Table(Table::new())).as_table_mut()
 }

@@ -1,4 +1,4 @@
-//! Alerts: what is listed beside the plans until somebody has looked at it.
+//! Alerts: listed beside the plans until the user marks them as seen.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -21,11 +21,11 @@ use crate::style::{self, Painted};
 use crate::verb::Session;
 use crate::{actor, records, timestamp};
 
-/// Which alerts somebody has looked at.
+/// Alerts that the user has seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Looked {
     All,
-    /// From the entry `first` to the entry `last`, both of one line of the list.
+    /// Alerts from the entry `first` to the entry `last`, both of one line of the list.
     Line {
         first: u64,
         last: u64,
@@ -50,7 +50,7 @@ impl FromStr for Looked {
 }
 
 impl Looked {
-    /// Entries of the alerts that it names. A number of none is given on, to be rejected.
+    /// Returns the entries of the selected alerts. An unknown number is included, to be rejected.
     fn entries(self, open: &[Alert]) -> BTreeSet<u64> {
         let Self::Line { first, last } = self else {
             return open.iter().flat_map(Alert::indexes).collect();
@@ -63,10 +63,10 @@ impl Looked {
     }
 }
 
-/// The most messages of one line that are shown as text, the first and the last.
+/// Limit of the messages of one line that are shown as text, the first and the last.
 const MESSAGES_SHOWN: usize = 20;
 
-/// Returns an alert as it is listed.
+/// Converts an alert for the list.
 pub(super) fn document(alert: Alert) -> queue::Alert {
     let indexes = alert.indexes();
     let Alert { index, raised, messages, last } = alert;
@@ -95,7 +95,7 @@ pub(super) fn document(alert: Alert) -> queue::Alert {
     }
 }
 
-/// Number by which `--seen` takes all of them.
+/// Returns the number by which `--seen` marks all of them.
 pub(super) fn number(line: &queue::Alert) -> String {
     match (line.alert, line.last_alert) {
         (alert, last) if alert == last => alert.to_string(),
@@ -155,12 +155,12 @@ fn write_messages(line: &queue::Alert, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The alerts that wait, the oldest first.
+/// Returns the pending alerts, the oldest first.
 pub(super) fn waiting(queue: Option<&Queue>) -> Result<Vec<queue::Alert>, Failure> {
     Ok(open(queue)?.into_iter().map(document).collect())
 }
 
-/// Alerts about one workspace or about the whole installation, by number.
+/// Returns the alerts about one workspace or about the whole installation, by number.
 pub(in crate::verb) fn of_workspace(
     queue: Option<&Queue>,
     workspace: WorkspaceId,
@@ -175,7 +175,7 @@ fn open(queue: Option<&Queue>) -> Result<Vec<Alert>, Failure> {
     Ok(Alert::open(&queue.view).map_err(actum::Error::from)?)
 }
 
-/// Marks alerts as seen. In an installation with an approval key this takes its passphrase.
+/// Marks alerts as seen. In an installation with an approval key this needs its passphrase.
 pub(super) fn see(
     looked: &[Looked],
     passphrase_file: Option<&Path>,
@@ -184,7 +184,7 @@ pub(super) fn see(
     let queue = Queue::open(&session.tenant)?;
     let open = open(queue.as_ref())?;
     let numbers: BTreeSet<u64> = looked.iter().flat_map(|looked| looked.entries(&open)).collect();
-    // More may be raised meanwhile, and only what is shown is marked.
+    // More may be raised meanwhile, and only the shown alerts are marked.
     let shown = queue.as_ref().map(|queue| Alert::open_among(&queue.view, &numbers)).transpose();
     let shown = shown.map_err(actum::Error::from)?.unwrap_or_default();
     // A process that reads a ledger cannot write it.
@@ -210,7 +210,7 @@ fn seen(alerts: Vec<Alert>) -> AlertsSeen {
     AlertsSeen { alerts: alerts.into_iter().map(document).collect() }
 }
 
-/// Those that are shown before they are marked.
+/// Alerts that are shown before they are marked.
 struct AboutToBeSeen(AlertsSeen);
 
 impl Document for AboutToBeSeen {

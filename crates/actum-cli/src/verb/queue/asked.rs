@@ -1,4 +1,4 @@
-//! What a plan asks to be run, and for which action: a person agrees to that as well.
+//! Commands and action of a plan: an approval covers them, too.
 
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -13,14 +13,14 @@ use crate::failure::Failure;
 use crate::verb::sandbox::policy::{special_environment, special_limits};
 use crate::{shown_path, task_settings};
 
-/// The same, from the request that is kept.
+/// Commands and action of a plan, from its stored request.
 pub(super) struct Asked {
     pub(super) document: queue::Asked,
-    /// The plan envelope, where it is an action.
+    /// Plan envelope, if it is an action.
     envelope: Option<PlanEnvelope>,
 }
 
-/// How much of an input is shown; documents in JSON have all of it.
+/// Limit of the shown part of an input, in characters; documents in JSON have all of it.
 const INPUT_CHARS_MAX: usize = 4000;
 
 impl Asked {

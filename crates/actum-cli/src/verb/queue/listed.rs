@@ -15,7 +15,7 @@ use crate::output::{Document, Kind};
 use crate::style::{self, Painted};
 use crate::timestamp;
 
-/// Returns a plan as it is listed.
+/// Converts a plan for the list.
 pub(super) fn document(plan: &QueuedPlan, state: actum::PlanState) -> queue::QueuedPlan {
     let judged = &plan.queued.plan;
     let asks = Verdict::NeedsApproval.as_str();
@@ -42,7 +42,7 @@ pub(super) fn write(line: &queue::QueuedPlan, out: &mut dyn Write) -> io::Result
     let [why, root] = [why, root].map(|text| Harmless(text.as_bytes()));
     let word = words(*state);
     let state = match state {
-        // Until when it can be approved or carried out.
+        // Time until which it can be approved or carried out.
         PlanState::Waiting | PlanState::Approved => {
             format!("{word} until {}", timestamp::second(*expires))
         }
@@ -57,7 +57,7 @@ pub(super) fn write(line: &queue::QueuedPlan, out: &mut dyn Write) -> io::Result
     writeln!(out, "              in {root}")
 }
 
-/// Returns a state as documents have it.
+/// Converts a state for documents.
 pub(super) fn document_state(state: actum::PlanState) -> PlanState {
     match state {
         actum::PlanState::Waiting => PlanState::Waiting,
@@ -83,11 +83,11 @@ pub(super) fn words(state: PlanState) -> &'static str {
     }
 }
 
-/// Who asks.
+/// Names the requester.
 pub(super) fn who(actor: &Actor) -> String {
     let user = Quoted(actor.user.as_bytes());
     match &actor.agent {
-        // What it calls itself is its own word.
+        // An agent chooses its own name.
         Some(agent) => format!("the agent `{}` for {user}", InBackticks(agent.as_bytes())),
         None => user.to_string(),
     }

@@ -1,4 +1,5 @@
-//! One plan: who asks for what, why it waits, what it would change, and what is other than it was.
+//! View of one plan: its requester, its request, the reason for waiting, its change, and differences since it was
+//! queued.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -30,33 +31,34 @@ use crate::output::{Document, Kind};
 use crate::verb::Session;
 use crate::{clock, plans, policy, records, recovery_note, timestamp};
 
-/// How the text shows a long change.
+/// Form of a long change in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Listing {
-    /// Every path, and the whole diff.
+    /// All paths, and the whole diff.
     Whole,
     /// Rows of directories, and no diff. JSON has all of it.
     Folded,
 }
 
-/// Changed lines whose diff a folded text still shows.
+/// Limit of the changed lines up to which a folded text shows the diff.
 const DIFF_LINES_MAX: u64 = 2000;
 
-/// A plan, and what would come of it now.
+/// Plan, and its effect now.
 pub(crate) struct Shown {
-    /// The document but for the diff.
+    /// Document without the diff.
     document: Plan,
     asked: Option<Asked>,
     diff: Option<FileDiffs>,
     /// Lines of the diff that the text leaves out.
     left_out: Option<u64>,
     state: PlanState,
-    /// The command that alone carries it out, where it has one.
+    /// Command that alone carries it out, if it has one.
     own_command: Option<&'static str>,
 }
 
 impl Shown {
-    /// What a person decides on is always escaped, wherever it goes: an audience of programs gets it byte for byte.
+    /// Makes the view of a plan. What the operator decides on is always escaped; only an audience of programs gets it
+    /// byte for byte.
     pub(crate) fn of(
         queue: &Queue,
         plan: &QueuedPlan,
@@ -68,7 +70,7 @@ impl Shown {
         Self::with_request(queue, plan, request.as_ref(), session, shown_to)
     }
 
-    /// Like [`Self::of`], with the request of the plan if it can still be carried out.
+    /// Makes the view of a plan, with its request if it can still be carried out.
     pub(crate) fn with_request(
         queue: &Queue,
         plan: &QueuedPlan,
@@ -112,7 +114,7 @@ impl Shown {
         Ok(Self { document, asked, diff, left_out, state, own_command })
     }
 
-    /// Why it cannot be carried out as it was queued, if it cannot.
+    /// Returns the reasons for which it cannot be carried out as it was queued, if any.
     pub(crate) fn moved(&self) -> &[String] {
         &self.document.moved
     }
@@ -128,7 +130,7 @@ fn total(changes: &[PathEffect], lines: impl Fn(&PathEffect) -> u64) -> u64 {
     changes.iter().map(lines).fold(0, u64::saturating_add)
 }
 
-/// What the plan would do now, as a diff; or why that is not what was queued.
+/// Returns the effect that the plan would have now, as a diff; or the differences from the queued effect.
 fn would_do(
     queue: &Queue,
     plan: &QueuedPlan,
@@ -147,7 +149,7 @@ fn would_do(
     let tenant = session.tenant.id()?;
     let asked = (request, &in_force, &tenant);
     let would = would_do_in(&mut workspace, plan, was, asked, diffed);
-    // To compute it anew is to begin it, which takes back what was cut off.
+    // Computing it again begins a transaction, which rolls back an interrupted run.
     recovery_note::tell(&session.screen, workspace.recovery());
     would
 }
@@ -161,11 +163,11 @@ fn would_do_in(
 ) -> Result<(Vec<String>, Option<FileDiffs>), Failure> {
     let mut preview = match actum::preview(workspace, request, records::undone(tenant)) {
         Ok(preview) => preview,
-        // Who else is at work says nothing about the plan.
+        // Another process that holds the workspace is no evidence about the plan.
         Err(error) if is_busy(&error) => return Err(error.into()),
         Err(error) => return Ok((vec![error.to_string()], None)),
     };
-    // A file may do at its new path what it did not do before, so all of it is shown.
+    // A file may have another effect at its new path than at its old one, so all of it is shown.
     let whole = |change| PathChange { renamed_from: None, ..change };
     let diff = match diffed {
         Some(audience) => {
@@ -225,7 +227,7 @@ impl Document for Shown {
         listed::write(&plan.line, out)?;
         let asks = actum_api::gate::Verdict::NeedsApproval;
         let approval = GateName::Approval.as_str();
-        // The first is told above, and what that of approval says the state does.
+        // The first is reported above, and the state repeats that of approval.
         let gates = plan.gates.iter().filter(|it| it.verdict == asks && it.gate != approval);
         for gate in gates.skip(1) {
             writeln!(out, "gate     {}", gate)?;
@@ -326,7 +328,7 @@ impl Document for Shown {
     }
 }
 
-/// Writes rows of directories. Paths with a mode that is not a usual one are listed one by one.
+/// Writes rows of directories. Paths with an unusual mode are listed one by one.
 fn write_folded(out: &mut dyn Write, effects: &[PathEffect]) -> io::Result<()> {
     let usual = [FileMode::REGULAR, FileMode::EXECUTABLE, FileMode::LINK];
     let has_usual_mode =
@@ -367,7 +369,7 @@ fn write_effect(out: &mut dyn Write, effect: &PathEffect) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Names the permissions of a file where they change or are none of those that are expected.
+/// Writes the permissions of a file if they change or are unusual.
 fn write_mode(
     out: &mut dyn Write,
     before: Option<&FileState>,

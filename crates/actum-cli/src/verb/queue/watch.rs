@@ -1,4 +1,4 @@
-//! The queue as it changes: a document for each plan that comes, changes or goes, and for each alert.
+//! Changes of the queue: a document for each plan that is added, changed or removed, and for each alert.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ use crate::output::Document;
 use crate::style::{self, Painted};
 use crate::verb::Session;
 
-/// How often the ledger is looked at.
+/// Interval at which the ledger is read.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Looks until the program is ended, or nobody reads any more.
+/// Watches until the program is ended, or standard output is closed.
 pub(super) fn run(session: &Session) -> Result<(), Failure> {
     let mut known: BTreeMap<RunId, QueuedPlan> = BTreeMap::new();
     let mut alerts: Vec<Alert> = Vec::new();

@@ -1,4 +1,4 @@
-//! What a person is told of a task.
+//! Human-readable report of a task.
 
 use std::io::{self, Write};
 
@@ -15,7 +15,7 @@ use actum_task::report::{
 use crate::failure::Failure;
 use crate::output::{Form, Screen};
 
-/// What came of one action, on a line.
+/// Outcome of one action, on a line.
 pub(super) struct ActionLine {
     word: &'static str,
     action: String,
@@ -58,7 +58,7 @@ impl ActionLine {
     }
 }
 
-/// Tells how it ended. Programs have had the final status line.
+/// Shows the outcome. Programs have had the final status line.
 pub(super) fn show(screen: &Screen, ended: &TaskEnd) -> Result<(), Failure> {
     let report = match &ended.outcome {
         Outcome::Rejected(report) => Some(&**report),
@@ -117,7 +117,7 @@ fn write(out: &mut dyn Write, ended: &TaskEnd) -> io::Result<()> {
     }
 }
 
-/// Whether the line of an action said it already.
+/// Returns true if the line of an action has reported the error already.
 fn is_told(report: &ExecutionReport, error: &ErrorObject) -> bool {
     report.failed().iter().any(|failed| {
         error.details.action_id.as_ref() == Some(&failed.action_id)
@@ -125,7 +125,7 @@ fn is_told(report: &ExecutionReport, error: &ErrorObject) -> bool {
     })
 }
 
-/// Writes how it ended, with the totals of the change log.
+/// Writes the outcome, with the totals of the change log.
 fn executed(
     out: &mut dyn Write,
     (report, log): (&ExecutionReport, &ChangeLog),
@@ -169,8 +169,9 @@ fn executed(
     more.notes.iter().try_for_each(|note| writeln!(out, "{}", Harmless(note.as_str().as_bytes())))
 }
 
-/// Adds up the rows that SQL steps changed, as their statements counted them; `None` without such a step, and where not all statements
-/// are listed. The number in the details can be larger: all rows of a table that is too large to compare.
+/// Adds up the rows that SQL steps changed, as their statements counted them; `None` without such a step, and if not
+/// all statements are listed. The number in the details can be larger: all rows of a table that is too large to
+/// compare.
 fn sql_rows(report: &ExecutionReport) -> Option<u64> {
     let steps = report.completed().iter().filter_map(|action| match &action.details {
         Some(ActionDetails::Sql(sql)) => Some(sql),

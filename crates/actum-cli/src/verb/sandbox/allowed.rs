@@ -1,5 +1,5 @@
-//! What a command may see and change beyond what every command may: only what the operator's policy lists. The caller
-//! chooses among that, and adds nothing.
+//! Access of a command beyond that of every command: only the files that the operator's policy lists. The caller
+//! selects among them, and adds nothing.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -19,14 +19,14 @@ use crate::{home, look_alike};
 
 /// Names that make a directory a workspace or a repository.
 const STATES: [&str; 2] = [".actum", ".git"];
-/// The most entries that are looked at in a directory that a command may write to directly.
+/// Limit of the entries that are checked in a directory that a command may write to directly.
 const ENTRIES_MAX: usize = 200_000;
-/// The most entries of a workspace that are looked at for sockets.
+/// Limit of the entries of a workspace that are searched for sockets.
 const SOCKET_ENTRIES_MAX: usize = 1_000_000;
-/// The most entries of a readable directory that are searched for homes of ledgers and keys.
+/// Limit of the entries of a readable directory that are searched for homes of ledgers and keys.
 const READ_ENTRIES_MAX: usize = 1_000_000;
 
-/// A demand that the operator's policy does not allow.
+/// Demand that the operator's policy does not allow.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotAllowed {
     #[error(
@@ -122,7 +122,7 @@ fn amount(resource: Resource, max: u64) -> String {
 }
 
 impl NotAllowed {
-    /// What the reader can do.
+    /// Returns the hint for the user.
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::Path { key, .. } | Self::Credentials { key, .. } => {
@@ -162,13 +162,13 @@ impl NotAllowed {
     }
 }
 
-/// What is allowed to commands that start below a root.
+/// Access that is allowed to commands that start below a root.
 pub(super) struct Allowed<'a> {
     allowance: &'a SandboxAllowance,
     root: &'a Path,
     /// Directories of ledgers, keys and policies that the environment or the system names.
     own: Vec<PathBuf>,
-    /// Places of credentials.
+    /// Directories of credentials.
     credentials: Vec<PathBuf>,
     /// Paths that the operator lets commands read or execute.
     listed: Vec<PathBuf>,
@@ -182,7 +182,7 @@ impl<'a> Allowed<'a> {
         Self { allowance, root, own, credentials, listed }
     }
 
-    /// The value of a variable that the command asks for by its name.
+    /// Returns the value of a variable that the command requests by its name.
     pub(super) fn inherited(&self, name: &str) -> Result<Option<String>, NotAllowed> {
         let listed =
             self.allowance.env.iter().rev().find_map(|listed| match listed.split_once('=') {
@@ -196,7 +196,7 @@ impl<'a> Allowed<'a> {
         }
     }
 
-    /// Refuses a policy that goes beyond what the operator lists, and hides in it what no command sees.
+    /// Rejects a policy that exceeds the operator's lists, and hides paths in it that no command sees.
     pub(super) fn confine(&self, policy: &mut SandboxPolicy) -> Result<(), NotAllowed> {
         self.check_root()?;
         self.check_limits(&policy.limits)?;
@@ -233,7 +233,7 @@ impl<'a> Allowed<'a> {
         policy.hide.extend(self.hidden(policy)?);
         let is_view = policy.view.iter().any(|view| view.base == self.root);
         if policy.net == Net::PrivateLoopback && !is_view {
-            // The caller chose the root, and whoever listens there is no part of the sandbox.
+            // The caller chose the root, and a process that listens there is outside the sandbox.
             policy.hide.extend(sockets_in(self.root)?);
         }
         policy.hide.sort();
@@ -241,7 +241,7 @@ impl<'a> Allowed<'a> {
         Ok(())
     }
 
-    /// Refuses a limit above the default that the operator does not list: the caller can only lower.
+    /// Rejects a limit above the default that the operator does not list: the caller can only lower it.
     fn check_limits(&self, limits: &Limits) -> Result<(), NotAllowed> {
         let mut listed = Vec::new();
         for limit in &self.allowance.limits {
@@ -292,7 +292,7 @@ impl<'a> Allowed<'a> {
         }
     }
 
-    /// Refuses what no list of the operator allows: ledgers, keys, policies, and the state of workspaces.
+    /// Rejects paths that no list of the operator allows: ledgers, keys, policies, and the state of workspaces.
     fn check_not_reserved(&self, path: &Path) -> Result<(), NotAllowed> {
         let named = self.own.iter().find(|own| path.starts_with(own)).cloned();
         let is_closed = |own: &&Path| {
@@ -311,7 +311,7 @@ impl<'a> Allowed<'a> {
         }
     }
 
-    /// Refuses a directory in which direct changes would go around the gates.
+    /// Rejects a directory in which direct changes would bypass the gates.
     fn check_written(&self, path: &Path) -> Result<(), NotAllowed> {
         self.check_not_reserved(path)?;
         let kept = home::cache_directory().and_then(real);
@@ -336,7 +336,7 @@ impl<'a> Allowed<'a> {
         }
     }
 
-    /// Where the caller starts decides what the command reads, so not every directory will do.
+    /// Checks the root, since the directory in which the caller starts decides which files the command reads.
     fn check_root(&self) -> Result<(), NotAllowed> {
         self.check_not_reserved(self.root)?;
         if let Some((place, what)) = private_place::system(self.root) {
@@ -360,7 +360,7 @@ impl<'a> Allowed<'a> {
         }
     }
 
-    /// Paths below readable directories that no command sees.
+    /// Returns the paths below readable directories that no command sees.
     fn hidden(&self, policy: &SandboxPolicy) -> Result<Vec<PathBuf>, NotAllowed> {
         let base = policy.view.iter().map(|view| &view.base);
         let trees: BTreeSet<&PathBuf> =
@@ -390,7 +390,7 @@ impl<'a> Allowed<'a> {
     }
 }
 
-/// Homes of ledgers, keys and policies directly in a directory that a command may read.
+/// Returns the homes of ledgers, keys and policies directly in a directory that a command may read.
 fn homes_in(directory: &Path) -> Result<Vec<PathBuf>, NotAllowed> {
     match home::held_in(directory, READ_ENTRIES_MAX) {
         Ok(Some(homes)) => Ok(homes),
@@ -399,8 +399,8 @@ fn homes_in(directory: &Path) -> Result<Vec<PathBuf>, NotAllowed> {
     }
 }
 
-/// The parts of a place of credentials that the operator does not list: all of it, or what lies beside what is
-/// listed in it.
+/// Returns the parts of a directory of credentials that the operator does not list: all of it, or the entries beside
+/// the listed ones.
 fn not_listed(place: &Path, listed: &[PathBuf]) -> Vec<PathBuf> {
     if listed.iter().any(|it| it == place) {
         return Vec::new();
@@ -408,15 +408,16 @@ fn not_listed(place: &Path, listed: &[PathBuf]) -> Vec<PathBuf> {
     if !listed.iter().any(|it| it.starts_with(place)) {
         return vec![place.to_owned()];
     }
-    // What cannot be looked at cannot be read by a command either.
+    // A directory that cannot be listed here cannot be read by a command either.
     let entries = std::fs::read_dir(place).into_iter().flatten().filter_map(Result::ok);
     entries.flat_map(|entry| not_listed(&entry.path(), listed)).collect()
 }
 
-/// Entries that make a directory a repository to git without a `.git` (gitrepository-layout(5)).
+/// Entries by which git recognises a repository without a `.git` (gitrepository-layout(5)).
 const REPOSITORY_PARTS: [&str; 3] = ["HEAD", "objects", "refs"];
 
-/// The first path at or below `path` that is protected, makes a directory a repository, or holds ledgers and keys, in no order.
+/// Returns a path at or below `path` that is protected, makes a directory a repository, or holds ledgers and keys. The
+/// search has no order.
 pub(super) fn protected_in(path: &Path) -> Result<Option<PathBuf>, NotAllowed> {
     let is_protected = |path: &Path| {
         let names: Vec<&[u8]> = path.iter().skip(1).map(OsStrExt::as_bytes).collect();
@@ -459,11 +460,11 @@ pub(super) fn protected_in(path: &Path) -> Result<Option<PathBuf>, NotAllowed> {
     Ok(None)
 }
 
-/// Sockets in a directory. A command in a network of its own can still connect to those by their paths.
+/// Returns the sockets in a directory. A command in a network of its own can still connect to them by their paths.
 fn sockets_in(directory: &Path) -> Result<Vec<PathBuf>, NotAllowed> {
     let (mut left, mut sockets, mut seen) = (vec![directory.to_owned()], Vec::new(), 0);
     while let Some(next) = left.pop() {
-        // What cannot be looked at cannot be reached by a command either.
+        // A directory that cannot be listed here cannot be reached by a command either.
         for entry in std::fs::read_dir(&next).into_iter().flatten().filter_map(Result::ok) {
             seen += 1;
             if seen > SOCKET_ENTRIES_MAX {
@@ -479,7 +480,7 @@ fn sockets_in(directory: &Path) -> Result<Vec<PathBuf>, NotAllowed> {
     Ok(sockets)
 }
 
-/// The directories of ledgers, keys and the operator's policy, as far as they are there.
+/// Returns the existing directories of ledgers, keys and the operator's policy.
 fn operators_own() -> Vec<PathBuf> {
     let mut own: Vec<PathBuf> = home::operators_own().into_iter().filter_map(real).collect();
     own.sort();
@@ -487,7 +488,7 @@ fn operators_own() -> Vec<PathBuf> {
     own
 }
 
-/// Paths of the operator's policy, without links where they are there.
+/// Returns paths of the operator's policy, without links if they exist.
 fn listed(paths: &[String]) -> Vec<PathBuf> {
     paths.iter().map(|path| real(path.into()).unwrap_or_else(|| path.into())).collect()
 }

@@ -1,26 +1,26 @@
-//! What the caller asks for a command that is run confined; [`super::allowed`] decides.
+//! Demands of the caller for a confined command; [`super::allowed`] decides.
 
 use std::path::PathBuf;
 
 use super::limit::TypedLimit;
 
-/// What a command may see besides what every command does, and how much it may use.
+/// Access of a command beyond that of every command, and its limits.
 #[derive(Default, clap::Args)]
 pub(crate) struct Confinement {
-    /// Let it read PATH, and what is in it, if the operator lists that
+    /// Let the command read PATH and all below it, if the operator lists that
     #[arg(long, value_name = "PATH")]
     pub(crate) read: Vec<PathBuf>,
-    /// Let it read and execute PATH, and what is in it, if the operator lists that
+    /// Let the command read and execute PATH and all below it, if the operator lists that
     #[arg(long, value_name = "PATH")]
     pub(crate) exec: Vec<PathBuf>,
-    /// Give it a loopback of its own, in which it can talk to itself
+    /// Give the command a loopback network of its own, in which it can connect to itself
     #[arg(long)]
     pub(crate) loopback: bool,
-    /// Set a variable, or take over one of ours, if the operator lists that; others it does not see
+    /// Set a variable, or pass on one of the environment, if the operator lists that; the command sees no others
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<String>,
-    /// How much it may use, for example `memory=512M`, `wall=30s`, `processes=64`; `open_files=64:hard`
-    /// demands that the kernel holds it
+    /// Limit a resource, for example `memory=512M`, `wall=30s`, `processes=64`; `open_files=64:hard` requires the
+    /// kernel to enforce it
     #[arg(long, value_name = "NAME=AMOUNT")]
     pub(crate) limit: Vec<TypedLimit>,
 }

@@ -11,9 +11,9 @@ use crate::{home, operators_policy};
 
 /// Find toolchains, and print the lines of policy that let commands use them
 ///
-/// Commands in the sandbox see the programs of the system. Toolchains in a home directory, as rustup, pyenv, nvm and others put them there,
-/// are seen once the operator lists them. This looks for them and prints `[sandbox]` as it would stand in the operator's policy. It
-/// changes nothing.
+/// Commands in the sandbox see the programs of the system. They see toolchains in a home directory, such as those of
+/// rustup, pyenv or nvm, only if the operator lists them. This command searches for them and prints the `[sandbox]`
+/// section for the operator's policy. It changes nothing.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {}
 

@@ -1,4 +1,4 @@
-//! Why a command did not run in a sandbox, or could not be told of.
+//! Failures to run a command in a sandbox, or to report it.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -14,12 +14,12 @@ use crate::failure::{Failure, FailureKind};
 use crate::snippet::Snippet;
 use actum::reason::Reason;
 
-/// Why a command did not run, or was not told of.
+/// Failure to run or report a command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SandboxFailure {
     #[error("{0}; nothing was started")]
     Policy(#[from] PolicyFileError),
-    /// What the operator allows is not known.
+    /// The operator's rules are unknown.
     #[error(transparent)]
     Operator { source: Box<Failure> },
     #[error("the sandbox policy cannot be used: {error}; nothing was started")]
@@ -42,7 +42,7 @@ pub(crate) enum SandboxFailure {
 }
 
 impl FailureKind for SandboxFailure {
-    /// As `env`, `timeout` and shells do.
+    /// Returns the exit code, as `env`, `timeout` and shells do.
     fn exit(&self) -> Exit {
         const UNAVAILABLE: u8 = 125;
         const NOT_RUN: u8 = 126;
@@ -77,7 +77,7 @@ impl FailureKind for SandboxFailure {
         }
     }
 
-    /// The line of a policy that it is about.
+    /// Returns the wrong line of a policy.
     fn excerpt(&self) -> Option<&Snippet> {
         let Self::Policy(PolicyFileError::Malformed { quote, .. }) = self else { return None };
         quote.snippet()
@@ -130,9 +130,9 @@ impl FailureKind for SandboxFailure {
 
     fn state(&self) -> Option<String> {
         match self {
-            // Its source does not say it.
+            // The message of its source does not contain the state.
             Self::Operator { .. } => Some(State::Unchanged.to_string()),
-            // The message says that nothing was started, or that the end of the command is not known.
+            // The message states that nothing was started, or that the outcome of the command is unknown.
             Self::Policy(_)
             | Self::Invalid { .. }
             | Self::Unsatisfiable(_)

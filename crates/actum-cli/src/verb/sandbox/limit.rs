@@ -1,4 +1,4 @@
-//! A limit as people type it: `memory=512M`, `wall=30s`, `processes=64:hard`.
+//! Limit as users type it: `memory=512M`, `wall=30s`, `processes=64:hard`.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use actum_sandbox::{Enforcement, Resource};
 use crate::duration::milliseconds;
 use crate::size::{Size, SizeError};
 
-/// How much of something the command may use.
+/// Limit of a resource for the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TypedLimit {
     pub(crate) resource: Resource,
@@ -15,7 +15,7 @@ pub(crate) struct TypedLimit {
     pub(crate) require: Enforcement,
 }
 
-/// What was typed is no limit.
+/// Text that is not a limit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum LimitError {
     #[error("give NAME=AMOUNT, for example `memory=512M` or `wall=30s`")]

@@ -1,5 +1,4 @@
-//! The policy of a command: from a file, or the one for trying something out, and what the command
-//! line adds to it.
+//! Policy of a command: from a file, or the default for trials, with the additions of the command line.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -18,10 +17,10 @@ use super::run::Arguments;
 use crate::snippet::Quote;
 use crate::{home, input, look_alike, root};
 
-/// What programs of the system read and execute.
+/// Paths of programs of the system, which are read and executed.
 pub(super) const PROGRAMS: [&str; 8] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store"];
-/// What they read besides.
+/// Other paths that these programs read.
 pub(super) const SETTINGS: [&str; 16] = [
     "/etc/alternatives",
     "/etc/ca-certificates",
@@ -40,24 +39,25 @@ pub(super) const SETTINGS: [&str; 16] = [
     "/etc/ssl/certs",
     "/etc/ssl/openssl.cnf",
 ];
-/// Variables that come from outside where nothing is said.
+/// Variables that are passed on by default.
 pub(super) const PASSED: [&str; 4] = ["PATH", "LANG", "LC_ALL", "TERM"];
-/// Where programs are sought where nothing is said.
+/// Default search path for programs.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Directories that a sandbox has its own of, or that hold everything.
 const NOT_HERE: [&str; 5] = ["/", "/dev", "/proc", "/sys", "/tmp"];
-/// Git brings its index up to date where it only looks, which nobody means to keep (git(1), git-config(1)).
+/// Settings that keep git from updating its index in commands that only read, since the user does not expect that
+/// change (git(1), git-config(1)).
 const GIT_ONLY_LOOKS: [(&str, &str); 4] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_CONFIG_COUNT", "1"),
     ("GIT_CONFIG_KEY_0", "diff.autoRefreshIndex"),
     ("GIT_CONFIG_VALUE_0", "false"),
 ];
-/// The most bytes that are read of a policy.
+/// Limit of the bytes that are read of a policy.
 const POLICY_MAX: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// Why there is no policy.
+/// Failure to read a policy.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PolicyFileError {
     #[error("cannot read the policy `{}`: {source}", Quoted(file.as_os_str().as_bytes()))]
@@ -94,8 +94,8 @@ pub(crate) enum PolicyFileError {
     Unwritable(#[from] toml::ser::Error),
 }
 
-/// The policy that the arguments describe, for a command that starts in `start`: no more than every command may, and the
-/// operator lists.
+/// Returns the policy that the arguments describe, for a command that starts in `start`. It allows no more than every
+/// command may do and the operator lists.
 pub(super) fn read(
     arguments: &Arguments,
     allowance: &SandboxAllowance,
@@ -109,7 +109,7 @@ pub(super) fn read(
     confine(&mut policy, (&arguments.confinement, &allowed), start)?;
     let there = |option: &'static str, paths: &[PathBuf]| all_typed(option, paths, start);
     policy.write.extend(there("`--write`", &arguments.write)?);
-    // Nothing is resolved here: what a link leads to now may not be what it leads to then.
+    // Links are not resolved here: their targets may change until the command runs.
     policy.deny_write.extend(arguments.deny_write.iter().map(|path| lexical(&start.join(path))));
     if arguments.capture && policy.view.is_none() {
         let (base, caches) = (root::existing_or_new(start).to_owned(), Vec::new());
@@ -132,8 +132,8 @@ pub(super) fn read(
     Ok(policy)
 }
 
-/// The policy for commands whose effects are captured: what every command may do, what the operator lets them do
-/// besides, and what the command line adds to it.
+/// Returns the policy for commands whose effects are captured: the access of every command, the additions of the
+/// operator, and those of the command line.
 pub(crate) fn for_captured(
     confinement: &Confinement,
     allowance: &SandboxAllowance,
@@ -160,7 +160,7 @@ pub(crate) fn for_captured(
     Ok(policy)
 }
 
-/// Adds what the command line says.
+/// Adds the demands of the command line.
 fn confine(
     policy: &mut SandboxPolicy,
     (confinement, allowed): (&Confinement, &Allowed<'_>),
@@ -181,13 +181,13 @@ fn confine(
     confinement.env.iter().try_for_each(|variable| set(policy, allowed, variable))
 }
 
-/// Lets it read, and execute what it may execute.
+/// Lets the command read these paths, and execute those that it may execute.
 fn allow(policy: &mut SandboxPolicy, read: Vec<PathBuf>, exec: Vec<PathBuf>) {
     policy.read.extend(read.into_iter().chain(exec.iter().cloned()));
     policy.exec.extend(exec);
 }
 
-/// Sets a variable, or takes over one of ours.
+/// Sets a variable, or passes on one of the environment.
 fn set(
     policy: &mut SandboxPolicy,
     allowed: &Allowed<'_>,
@@ -211,8 +211,8 @@ fn all_typed(
     paths.iter().map(|path| typed(option, path, start)).collect()
 }
 
-/// As the file for `--policy` has it, for a command that starts in `start`: paths below that are written
-/// as they are seen from there.
+/// Writes the policy in the form of the file for `--policy`, for a command that starts in `start`: paths below `start`
+/// are written relative to it.
 pub(super) fn to_text(policy: &SandboxPolicy, start: &Path) -> Result<String, PolicyFileError> {
     let mut seen = policy.clone();
     let relative = |path: &mut PathBuf| {
@@ -235,7 +235,8 @@ pub(super) fn to_text(policy: &SandboxPolicy, start: &Path) -> Result<String, Po
     Ok(toml::to_string_pretty(&table)?)
 }
 
-/// Hidden directories of keys and ledgers in the workspace at `root`: parts of directories that only look like a home.
+/// Returns hidden directories of keys and ledgers in the workspace at `root`: parts of directories that only look like
+/// a home.
 pub(crate) fn hidden_look_alikes<'p>(
     policy: &'p SandboxPolicy,
     root: &'p Path,
@@ -248,7 +249,7 @@ pub(crate) fn hidden_look_alikes<'p>(
     })
 }
 
-/// Note for each of [`hidden_look_alikes`].
+/// Returns a note for each of [`hidden_look_alikes`].
 pub(crate) fn notes_of_look_alikes(policy: &SandboxPolicy, root: &Path) -> Vec<String> {
     let note = |path: &PathBuf| {
         let path = Quoted(path.as_os_str().as_bytes());
@@ -259,7 +260,7 @@ pub(crate) fn notes_of_look_alikes(policy: &SandboxPolicy, root: &Path) -> Vec<S
     hidden_look_alikes(policy, root).map(note).collect()
 }
 
-/// What of a policy may not be what was meant.
+/// Returns notes on parts of a policy that may be mistakes.
 pub(super) fn notes(policy: &SandboxPolicy) -> Vec<String> {
     let absent = policy.deny_write.iter().filter(|path| path.symlink_metadata().is_err());
     let note =
@@ -267,8 +268,7 @@ pub(super) fn notes(policy: &SandboxPolicy) -> Vec<String> {
     absent.map(note).collect()
 }
 
-/// A policy for trying something out: the programs of the system, the directory to read, scratch, no
-/// network.
+/// Returns the policy for trials: the programs of the system, the directory to read, scratch, no network.
 fn for_trying(start: &Path) -> Result<SandboxPolicy, PolicyFileError> {
     if NOT_HERE.iter().any(|place| start == Path::new(place)) {
         return Err(PolicyFileError::Here { start: start.to_owned() });
@@ -293,8 +293,8 @@ fn for_trying(start: &Path) -> Result<SandboxPolicy, PolicyFileError> {
     })
 }
 
-/// Variables of a command that differ from those of every command, as `NAME=value`. A `PATH` counts where it names a
-/// directory outside the system, since a program there may have the name of another one.
+/// Returns the variables of a command that differ from those of every command, as `NAME=value`. A `PATH` counts if it
+/// names a directory outside the system, since a program there may have the name of another one.
 pub(crate) fn special_environment(policy: &SandboxPolicy) -> Vec<String> {
     let is_system = |directory: &Path| {
         let is_plain = lexical(directory) == directory; // `..` leads anywhere
@@ -308,13 +308,13 @@ pub(crate) fn special_environment(policy: &SandboxPolicy) -> Vec<String> {
     special.map(|(name, value)| format!("{name}={value}")).collect()
 }
 
-/// Whether a value names a locale or a terminal, and no file of one (locale(7), term(7)).
+/// Returns true if a value names a locale or a terminal, and no file of one (locale(7), term(7)).
 fn is_word(value: &str) -> bool {
     value.len() <= 64 && value.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.@:+-".contains(&b))
 }
 
-/// Limits of a command that differ from the usual ones, as `NAME=AMOUNT`: a check that lacks processes or memory can
-/// end in another way.
+/// Returns the limits of a command that differ from the usual ones, as `NAME=AMOUNT`: a check that lacks processes or
+/// memory can have another outcome.
 pub(crate) fn special_limits(policy: &SandboxPolicy) -> Vec<String> {
     let usual = Limits::default();
     let limits = policy.limits.iter();
@@ -322,8 +322,8 @@ pub(crate) fn special_limits(policy: &SandboxPolicy) -> Vec<String> {
     special.map(|(resource, limit)| format!("{resource}={}", limit.max)).collect()
 }
 
-/// A path that was typed for an option. It must be there, and lead through no symbolic link: an earlier
-/// command could have made it.
+/// Resolves a path that was typed for an option. It must exist, and lead through no symbolic link: an earlier command
+/// could have made it.
 fn typed(option: &'static str, path: &Path, start: &Path) -> Result<PathBuf, PolicyFileError> {
     let real = std::fs::canonicalize(start.join(path))
         .map_err(|source| PolicyFileError::NotThere { option, path: path.to_owned(), source })?;
@@ -333,7 +333,7 @@ fn typed(option: &'static str, path: &Path, start: &Path) -> Result<PathBuf, Pol
     Ok(real)
 }
 
-/// A path with each `..` taken for what it says.
+/// Returns a path with each `..` resolved by name.
 fn lexical(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
@@ -348,12 +348,12 @@ fn lexical(path: &Path) -> PathBuf {
     plain
 }
 
-/// A path without each `.` in it.
+/// Returns a path without each `.` in it.
 fn plain(path: &Path) -> PathBuf {
     path.components().collect()
 }
 
-/// Leaves out of `PATH` what is not there in the sandbox, so that a program is found where it is.
+/// Removes directories from `PATH` that are missing in the sandbox, so that a program is found at its actual path.
 fn keep_what_it_can_run(policy: &mut SandboxPolicy) {
     let exec = policy.exec.clone();
     let runs = |directory: &&str| exec.iter().any(|tree| Path::new(directory).starts_with(tree));
@@ -362,13 +362,12 @@ fn keep_what_it_can_run(policy: &mut SandboxPolicy) {
     }
 }
 
-/// Reads a policy. Paths in it are seen from `start`, which is also where the command starts if it
-/// says nothing else.
+/// Reads a policy. Paths in it are relative to `start`, which is also the default directory of the command.
 fn from_file(file: &Path, start: &Path) -> Result<SandboxPolicy, PolicyFileError> {
     let text = input::open(file)
         .and_then(|file| {
             let mut text = String::new();
-            // What is cut off could have kept something from being written.
+            // A truncated policy could lack rules that deny writes.
             match file.take(POLICY_MAX + 1).read_to_string(&mut text)? as u64 {
                 0..=POLICY_MAX => Ok(text),
                 _ => Err(io::Error::other("it has more than 1 MiB")),
@@ -383,7 +382,7 @@ fn from_file(file: &Path, start: &Path) -> Result<SandboxPolicy, PolicyFileError
         PolicyFileError::Malformed { file: file.to_owned(), message, quote }
     };
     let mut policy: SandboxPolicy = toml::from_str(&text).map_err(malformed)?;
-    // A layer would be seen at other paths than its own, where nothing in it is hidden.
+    // A layer would be visible at paths other than its own, where none of its content is hidden.
     if policy.view.as_ref().is_some_and(|view| view.staged.is_some()) {
         return Err(PolicyFileError::Staged(file.to_owned()));
     }
@@ -395,7 +394,7 @@ fn from_file(file: &Path, start: &Path) -> Result<SandboxPolicy, PolicyFileError
         let paths = std::iter::once(base).chain(staged).chain(caches);
         paths.for_each(|path| *path = plain(&start.join(&*path)));
     }
-    // With nothing said this is `start` itself.
+    // By default this is `start` itself.
     policy.cwd = plain(&start.join(&policy.cwd));
     Ok(policy)
 }
@@ -405,7 +404,8 @@ fn from_file(file: &Path, start: &Path) -> Result<SandboxPolicy, PolicyFileError
 mod tests {
     use super::*;
 
-    /// AA-10, issue 22 (claims): docs/sandbox.md lists each path that every command can read. `UPDATE_DOCS=1` writes it anew.
+    /// AA-10, issue 22 (claims): docs/sandbox.md lists each path that every command can read. `UPDATE_DOCS=1`
+    /// regenerates it.
     #[test]
     fn the_paths_that_every_command_reads_are_those_in_the_page() {
         let names = |paths: &[&str]| {

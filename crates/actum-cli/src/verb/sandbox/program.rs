@@ -1,4 +1,4 @@
-//! The program of a command, sought as a shell does, among what the policy lets it see.
+//! Program of a command: searched as in a shell, among the files that the policy lets it see.
 
 use std::path::{Path, PathBuf};
 
@@ -7,11 +7,11 @@ use actum_sandbox::{NoProgram, SandboxPolicy};
 use super::failure::SandboxFailure;
 use crate::home;
 
-/// A program that was found.
+/// Program that was found.
 pub(super) struct Program {
-    /// Absolute.
+    /// Absolute path.
     pub(super) path: PathBuf,
-    /// Where our own `PATH` has another.
+    /// Path of another program of that name in the `PATH` of this process.
     ours: Option<PathBuf>,
 }
 
@@ -53,12 +53,12 @@ impl Program {
         }
     }
 
-    /// The program that a shell would start outside.
+    /// Returns the program that a shell would start outside the sandbox.
     fn ours(name: &Path, policy: &SandboxPolicy) -> Option<PathBuf> {
         policy.in_path(name, &home::inherited("PATH")?)
     }
 
-    /// That it is another program than a shell would start here.
+    /// Returns a note if it is another program than a shell would start here.
     pub(super) fn notes(&self) -> Option<String> {
         let ours = self.ours.as_ref()?;
         Some(format!(

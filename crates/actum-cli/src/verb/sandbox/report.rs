@@ -1,4 +1,4 @@
-//! What a command in a sandbox did, for people and for programs.
+//! Result of a command in a sandbox, for users and for programs.
 
 use std::borrow::Borrow;
 use std::ffi::OsString;
@@ -21,12 +21,12 @@ use crate::output::{Document, Form, Screen};
 use crate::shown_path::text;
 use crate::size::Size;
 
-/// What a shell adds to the number of the signal by which a program ended.
+/// Number that a shell adds to the signal by which a program ended.
 const SIGNAL: i32 = 128;
 const SIGKILL: i32 = 9;
-/// How many changes are told one by one.
+/// Limit of the changes that are listed one by one.
 const TOLD_MAX: usize = 50;
-/// What timeout(1) ends with.
+/// Exit code of timeout(1) after the limit.
 const OVER: u8 = 124;
 
 pub(crate) struct Report {
@@ -73,7 +73,7 @@ impl Report {
         }
     }
 
-    /// Tells it; gives what to end with.
+    /// Reports the result; returns the exit code.
     pub(super) fn tell(&self, screen: &Screen, quiet: bool) -> Exit {
         match screen.form {
             Form::Json(_) => {
@@ -86,7 +86,7 @@ impl Report {
         self.exit()
     }
 
-    /// Standard output is the command's; what there is to say goes beside it.
+    /// Reports on standard error, since standard output is the command's.
     fn note(&self, screen: &Screen, quiet: bool) {
         self.note_violations(screen);
         if !quiet {
@@ -95,7 +95,7 @@ impl Report {
         self.note_changes(screen);
     }
 
-    /// Tells what it was ended for.
+    /// Reports the violations for which it was ended.
     pub(crate) fn note_violations(&self, screen: &Screen) {
         for violation in &self.violated {
             match violation {
@@ -203,7 +203,7 @@ fn in_force_of(in_force: &InForce) -> actum_api::command::InForce {
     }
 }
 
-/// Makes the form of a captured change in documents.
+/// Converts a captured change for documents.
 fn changed(Change { path, before, after, is_disturbed: _ }: Change) -> NodeChange {
     let kind = match (&before, &after) {
         (None, Some(Node::Directory { .. })) => ChangeKind::DirectoryCreated,
@@ -216,7 +216,7 @@ fn changed(Change { path, before, after, is_disturbed: _ }: Change) -> NodeChang
     NodeChange { path, kind, path_hex, before: before.map(node), after: after.map(node) }
 }
 
-/// The line of a captured change for people.
+/// Returns the human-readable line of a captured change.
 fn line(NodeChange { path, kind, before, after, .. }: &NodeChange) -> String {
     let path = Quoted(path.as_bytes());
     let verb = match kind {
@@ -268,7 +268,7 @@ impl Document for Report {
         &self.document
     }
 
-    /// As text it is told on standard error.
+    /// Writes no text, since it is reported on standard error.
     fn write_text(&self, _: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }

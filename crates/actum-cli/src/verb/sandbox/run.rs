@@ -1,4 +1,4 @@
-//! `actum sandbox run`: one command, confined and limited, and what it did.
+//! `actum sandbox run`: one command, confined and limited, and its effects.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -21,41 +21,41 @@ use crate::output::Form;
 use crate::root;
 use crate::verb::Session;
 
-/// Run a command confined and limited, and tell what it used and changed
+/// Run a command confined and limited, and report its usage and its changes
 ///
-/// Without a policy it may read the workspace or repository that we are in, or else the directory, and the
-/// programs of the system, and write to a scratch directory of its own; it reaches no network, and there is
-/// no way to give it one. The exit code is that of the command; 124 if it went over
-/// a limit, 125 if the sandbox could not be made, 126 and 127 if the command could not be run or found.
+/// Without a policy the command may read the current workspace or repository, or else the current directory, and the
+/// programs of the system. It may write to a scratch directory of its own. It reaches no network, and no option gives
+/// it one. The exit code is that of the command. It is 124 if the command exceeded a limit, 125 if the sandbox could
+/// not be made, 126 and 127 if the command could not be run or found.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Take what the command may do from this file, which is TOML; paths in it are seen from here
+    /// Read the policy of the command from this file, which is TOML; paths in it are relative to the current directory
     #[arg(long, value_name = "FILE")]
     pub(super) policy: Option<PathBuf>,
-    /// Let it change the directory as it likes, tell what it changed, and keep none of that
+    /// Let the command change the directory freely, report the changes, and keep none of them
     #[arg(long)]
     pub(super) capture: bool,
     #[command(flatten)]
     pub(super) confinement: Confinement,
-    /// Let it read and write PATH, and what is in it, if the operator lists that
+    /// Let the command read and write PATH and all below it, if the operator lists that
     #[arg(long, value_name = "PATH")]
     pub(super) write: Vec<PathBuf>,
-    /// Keep PATH as it is, though it may write around it
+    /// Deny writes to PATH, though the command may write around it
     #[arg(long, value_name = "PATH")]
     pub(super) deny_write: Vec<PathBuf>,
-    /// With --capture: let it change DIR for good, without telling, if the operator lists that
+    /// With --capture: let the command change DIR permanently, without a report, if the operator lists that
     #[arg(long, value_name = "DIR")]
     pub(super) cache: Vec<PathBuf>,
-    /// Do not run it in less than this tier
+    /// Refuse to run the command in a lower tier
     #[arg(long, value_name = "TIER")]
     pub(super) floor: Option<Floor>,
     /// Write the policy to standard output, and run nothing
     #[arg(long)]
     print_policy: bool,
-    /// Say nothing about how it ran, unless it was ended
+    /// Report nothing about the run, unless the command was killed
     #[arg(long, short)]
     quiet: bool,
-    /// The command and its arguments
+    /// Command and its arguments
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
@@ -65,13 +65,13 @@ pub(crate) struct Arguments {
     command: Vec<OsString>,
 }
 
-/// A tier as it is typed.
+/// Tier as it is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Floor {
     /// Landlock and seccomp
     #[value(name = "L", alias = "l")]
     L,
-    /// Namespaces besides
+    /// Namespaces in addition
     #[value(name = "N", alias = "n")]
     N,
 }
@@ -130,7 +130,7 @@ fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFa
     };
     for path in &policy.write {
         let made = allowed::protected_in(path).unwrap_or_else(|error| {
-            // The command ran. That it hid what it made is as bad as making it.
+            // The command ran. Hidden changes are as bad as forbidden ones.
             session.screen.note(format_args!("cannot tell what the command made: {error}"));
             Some(path.clone())
         });
@@ -145,13 +145,13 @@ fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFa
     Ok(report.tell(&session.screen, arguments.quiet))
 }
 
-/// Whether files of the host can be changed by a command under this policy.
+/// Returns true if a command under this policy can change files of the host.
 fn lets_changes_stay(policy: &SandboxPolicy) -> bool {
     let has_caches = policy.view.as_ref().is_some_and(|view| !view.caches.is_empty());
     !policy.write.is_empty() || has_caches
 }
 
-/// Passes on what the command writes, as it writes it.
+/// Passes on the output of the command as it is written.
 fn shown(child: Child) -> Result<actum_sandbox::Outcome, WaitError> {
     child.wait_with(|output, bytes| {
         let written = match output {
@@ -161,12 +161,12 @@ fn shown(child: Child) -> Result<actum_sandbox::Outcome, WaitError> {
             }
             Output::Stderr => io::stderr().lock().write_all(bytes),
         };
-        // Where nobody reads any more, the command is to notice that itself.
+        // If the output has no reader, the command gets the broken pipe itself.
         written.map_or(ControlFlow::Break(()), ControlFlow::Continue)
     })
 }
 
-/// What this host can hold, as it was found out since the machine was started.
+/// Returns the enforcement of this host, as it was detected since the last boot.
 pub(crate) fn known_host(helper: &Helper) -> HostReport {
     match crate::home::cache_directory() {
         Some(directory) => HostReport::kept(helper, &directory.join("sandbox.json")),

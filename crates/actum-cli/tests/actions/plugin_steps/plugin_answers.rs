@@ -1,4 +1,4 @@
-//! What a step answers, and what is told of one that does not, or that writes the line in the driver's place.
+//! Answers of a step, and reports on one that gives none, or that writes the line in place of the driver.
 
 use actum::plugin::PluginError;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::{executed, played, refused};
 use crate::library::{Grounds, runner};
 use crate::package::Written;
 
-/// AA-10: who writes the line itself is held to the same.
+/// AA-10: code that writes the line itself is held to the same rules.
 #[test]
 fn a_verify_that_answers_past_the_driver_is_held_to_the_same() {
     let lines = [
@@ -63,7 +63,7 @@ fn a_step_that_gives_no_one_answer_has_failed() {
     }
 }
 
-/// AA-10: the code runs in the process that answers, so what ends that is told from outside.
+/// AA-10: the code runs in the process that answers, so the end of that process is reported from outside.
 #[test]
 fn a_step_that_ends_its_process_or_has_no_memory_left_is_told_as_that() {
     let ended = |code| format!("the code ended its process (exit code {code}) before it answered");
@@ -95,7 +95,7 @@ fn a_step_that_ends_its_process_or_has_no_memory_left_is_told_as_that() {
     assert!((512.0..600.0).contains(&mebibytes), "{mebibytes}: with room for what is young");
 }
 
-/// AA-10: who writes the line in the driver's place has gained nothing by it.
+/// AA-10: code that writes the line in place of the driver gains nothing.
 #[test]
 fn a_line_that_code_writes_itself_is_no_more_than_what_it_could_return() {
     let grounds = Grounds::new();

@@ -1,4 +1,4 @@
-//! `actum agent intake resolve`: says what became of a wish.
+//! `actum agent intake resolve`: records the answer to a goal without a simulation.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -18,17 +18,17 @@ use crate::{actor, records};
 
 /// Resolve a goal that waits for a simulation
 ///
-/// The goal leaves the list; nothing is dispatched. With `--simulation` it names the simulation that exists now, which has to be
-/// active. Without, there will be none.
+/// The goal leaves the list; nothing is dispatched. With `--simulation` it names the simulation that exists now, which
+/// has to be active. Without it, there will be none.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The goal
+    /// Name of the goal
     #[arg(value_parser = correlation)]
     correlation: CorrelationId,
-    /// The simulation that exists now
+    /// Name of the simulation that exists now
     #[arg(long, value_name = "NAME")]
     simulation: Option<ActionName>,
-    /// The reason, in one line
+    /// Reason, in one line
     #[arg(long, value_name = "TEXT", value_parser = one_line)]
     reason: String,
 }

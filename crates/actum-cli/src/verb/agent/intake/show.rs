@@ -19,7 +19,7 @@ use crate::verb::agent::{AgentFailure, correlation};
 /// Show a goal that waits for a simulation
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The goal
+    /// Name of the goal
     #[arg(value_parser = correlation)]
     correlation: CorrelationId,
 }

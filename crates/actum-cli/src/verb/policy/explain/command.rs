@@ -1,4 +1,4 @@
-//! What the rules say of a command.
+//! Decision of the rules about a command.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use crate::gate_view::GateView;
 use crate::output::Document;
 use crate::verb::Session;
 
-/// Result with what its text adds.
+/// Result with additional data for its text.
 struct Explained {
     document: CommandExplanation,
     command: CommandLine,

@@ -1,4 +1,4 @@
-//! What the gates said of a recorded run, and what they would say of it now.
+//! Decisions of the gates about a recorded run, and those under the current policy.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -27,7 +27,7 @@ pub(super) fn explain(run: RunId, session: &Session) -> Result<Exit, Failure> {
     let row = row.ok_or_else(|| LedgerFailure::NotRecorded { run, tenant: tenant() })?;
     let kept = Kept::of(&opened, row)?;
     let (in_force, policy_now) = in_force(session)?;
-    // A decision of other rules is told as it is recorded, and not made again.
+    // A decision of other rules is reported as recorded, and not repeated.
     let (now, now_problem) = match kept.replay() {
         Ok(()) => (Some(decided_now(run, &kept.bundle, &in_force)?), None),
         Err(ReplayProblem::EngineUnsupported { message }) => (None, Some(message)),
@@ -82,7 +82,7 @@ impl Document for RunExplanation {
             return writeln!(out, "now     {policy_now}: the same");
         }
         writeln!(out, "now     {policy_now}: {}, {}", told(&now.verdict), now.tier)?;
-        // Those that say the same as then are not told twice.
+        // Gates with an unchanged decision are not reported twice.
         let others = now.gates.iter().filter(|gate| !then.gates.contains(gate));
         others.into_iter().try_for_each(|gate| writeln!(out, "gate    {}", gate))
     }
@@ -101,7 +101,7 @@ mod tests {
         Gate { gate: gate.to_owned(), verdict: verdict.into(), ground, message }
     }
 
-    /// AEC-11: a decision of other rules is told as it is recorded.
+    /// AEC-11: a decision of other rules is reported as recorded.
     #[test]
     fn where_the_gates_cannot_be_asked_again_the_reason_is_told() {
         let then = Decision {

@@ -17,9 +17,9 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
 const STEP: Duration = Duration::from_millis(50);
-/// How long the output of a process is awaited after its end. A child of it can keep the pipe open.
+/// Time to wait for the output of a process after its end. A child of it can keep the pipe open.
 const GRACE: Duration = Duration::from_secs(1);
-/// Bytes of output that are kept at most. A client that fails says why at the end.
+/// Limit of the bytes of output that are kept. A client reports a failure at the end.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
 
 /// Output of a process that has ended.
@@ -28,7 +28,7 @@ pub(crate) struct Ended {
     pub(crate) out: String,
     /// Standard error.
     pub(crate) err: String,
-    /// Whether it ended by itself, within its time.
+    /// True if it ended by itself, within its time.
     pub(crate) in_time: bool,
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn ask<T: Send + 'static>(
     if let Some(out) = child.stdout.take() {
         thread::spawn(move || {
             let mut lines = BufReader::new(out).lines().map_while(Result::ok);
-            // Nobody listens where the time is over.
+            // There is no receiver after the time limit.
             drop(lines.find_map(|line| pick(&line)).map(|found| sender.send(found)));
         });
     }
@@ -90,7 +90,8 @@ pub(crate) fn ask<T: Send + 'static>(
     Ok(found)
 }
 
-/// Whether a child has ended. It is not reaped here: until then no other process gets its id, and so the id of its group.
+/// Returns true if a child has ended. It is not reaped here: until then no other process gets its id, and so the id of
+/// its group.
 fn has_ended(child: &Child) -> bool {
     let id = i32::try_from(child.id()).map(Pid::from_raw);
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
@@ -105,7 +106,7 @@ fn end(child: &mut Child) {
     drop(child.wait());
 }
 
-/// The last part of a stream, read by a thread.
+/// End of a stream, read by a thread.
 struct Tail {
     kept: Arc<Mutex<Vec<u8>>>,
     is_over: Receiver<()>,

@@ -1,4 +1,4 @@
-//! Trials of the clients, as one table: program, version, edits, and how each is pointed at the scripted model.
+//! Trials of the clients, as one table: program, version, edits, and the settings that lead each to the scripted model.
 
 use std::fs;
 use std::io;
@@ -18,7 +18,7 @@ use super::Probe;
 
 /// Prompt of a trial.
 const PROMPT: &str = "actum tries its hook";
-/// Key for a model that asks for none.
+/// Key for a model that requires none.
 const KEY: &str = "sk-actum-probe";
 /// Model of a trial with Codex, which derives its tools from the name: this one has `apply_patch`.
 const CODEX_MODEL: &str = "gpt-5.5";
@@ -30,11 +30,11 @@ type Prepare = fn(&mut Command, &Setting<'_>) -> Result<Option<TempDir>, Unprepa
 pub(super) struct Setting<'a> {
     /// URL of the model.
     pub(super) url: &'a str,
-    /// The workspace.
+    /// Root of the workspace.
     pub(super) root: &'a Path,
     /// Home of the user.
     pub(super) user: &'a Path,
-    /// Whether the client's own permissions allow its shell, so that only the hook refuses a command.
+    /// True if the client's own permissions allow its shell, so that only the hook refuses a command.
     pub(super) allows_shell: bool,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Trial {
     pub(super) version_min: [u64; 3],
     /// API that the client speaks.
     pub(super) wire: Wire,
-    /// Whether the hook gets the id that the model gave the call.
+    /// True if the hook gets the id that the model gave the call.
     pub(super) keeps_call_id: bool,
     /// Writes a protected file, writes a file, and edits it.
     pub(super) script: fn(&Probe, &Path) -> Vec<Call>,
@@ -60,9 +60,9 @@ pub(super) struct Trial {
     pub(super) prepare: Prepare,
 }
 
-/// Why a client cannot be pointed at the model.
+/// Reason for which a client cannot be led to the model.
 pub(super) enum Unprepared {
-    /// It would use the account of the user.
+    /// The client would use the account of the user.
     Account(String),
     Failed(ProtectFailure),
 }
@@ -74,7 +74,7 @@ impl From<ProtectFailure> for Unprepared {
 }
 
 impl Trial {
-    /// Trial of a client.
+    /// Makes the trial of a client.
     pub(super) fn new(client: Client) -> Self {
         match client {
             Client::Claude => Self {
@@ -156,7 +156,7 @@ fn shell(tool: &'static str, input: Value) -> Call {
     Call { tool, input }
 }
 
-/// Edits by tools that write a file and replace a text in it.
+/// Returns edits by tools that write a file and replace a text in it.
 fn write_and_replace(
     (write, replace): (&'static str, &'static str),
     [path, old, new]: [&str; 3],
@@ -178,7 +178,7 @@ fn write_and_replace(
     ]
 }
 
-/// The same edits as patches.
+/// Returns the edits of [`write_and_replace`] as patches.
 fn patches(probe: &Probe) -> Vec<Call> {
     let Probe { protected, file, .. } = probe;
     let patch = |body: String| Call {
@@ -256,7 +256,8 @@ fn prepare_opencode(command: &mut Command, url: &str) {
         .env("OPENCODE_DISABLE_LSP_DOWNLOAD", "1");
 }
 
-/// Starts Gemini CLI with the settings of the user, but for the way to authenticate. No argument and no variable changes that, so
+/// Starts Gemini CLI with the settings of the user, except the authentication method. No argument and no variable
+/// changes that, so the client gets a directory with a copy of the settings and links to all other files.
 /// the client gets a directory with a copy of the settings and links to all else.
 fn prepare_gemini(
     command: &mut Command,
@@ -295,7 +296,7 @@ fn prepare_gemini(
     Ok(home)
 }
 
-/// Settings, empty where there is no file.
+/// Reads settings; they are empty if there is no file.
 fn read_settings(path: &Path) -> Result<Value, ProtectFailure> {
     let file = SettingsFile::read(path)?;
     let content = file.content().filter(|content| !content.trim_ascii().is_empty());
@@ -306,7 +307,7 @@ fn read_settings(path: &Path) -> Result<Value, ProtectFailure> {
     })
 }
 
-/// Makes a directory with these settings and links to the files of `own`, but for those that a session leaves there.
+/// Makes a directory with these settings and links to the files of `own`, except those that a session leaves there.
 #[expect(clippy::disallowed_methods, reason = "the directory is new and of this trial")]
 fn fill_home(own: &Path, copy: &Path, settings: &Value) -> io::Result<()> {
     fs::create_dir(copy)?;
