@@ -209,9 +209,9 @@ fn findings(
     let moved_down =
         moved_down::run(&material.old, &material.diff_no_renames, &place.join("moved-down"));
     Ok(Findings {
-        counts: Counts::of(&material),
+        counts: Counts::new(&material),
         paths: material.changes.len(),
-        judged: Judged::of(&material.changes)?,
+        judged: Judged::new(&material.changes)?,
         taken_out: TakenOut {
             links: old_out.links + new_out.links,
             empty_directories: old_out.empty_directories + new_out.empty_directories,

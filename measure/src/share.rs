@@ -154,7 +154,7 @@ fn judge(commit: &Commit, policies: &[(Policy, Digest); PROFILES.len()]) -> Judg
 fn policies() -> Result<[(Policy, Digest); PROFILES.len()], Failure> {
     let policy = |profile: &str| -> Result<(Policy, Digest), Failure> {
         let text = format!("version = 1\n[protected]\nprofile = \"{profile}\"\n");
-        let (policy, _) = Policy::of(Some(PolicyFile::read(text.as_bytes())?), None);
+        let (policy, _) = Policy::new(Some(PolicyFile::read(text.as_bytes())?), None);
         let digest = Digest::of(&policy.to_vec()?);
         Ok((policy, digest))
     };

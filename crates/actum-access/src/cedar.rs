@@ -66,7 +66,7 @@ impl AccessJudge for Cedar {
             kind: AccessUnknownKind::Unreadable,
             message: error.to_string(),
         })?;
-        let request = AccessRequest::of(bundle, tier).map_err(|error| AccessUnknown {
+        let request = AccessRequest::new(bundle, tier).map_err(|error| AccessUnknown {
             kind: AccessUnknownKind::PathTooLong,
             message: format!("a path cannot be seen from a root around the workspace: {error}"),
         })?;
@@ -88,7 +88,7 @@ impl AccessRequest {
     ///
     /// # Errors
     /// `PathError` if a path is too long as seen from a root around the workspace.
-    pub fn of(bundle: &Bundle, tier: RiskTier) -> Result<Self, PathError> {
+    pub fn new(bundle: &Bundle, tier: RiskTier) -> Result<Self, PathError> {
         let actor = bundle.actor();
         let is_deleted = |effect: &&PathEffect| effect.effect == EffectKind::Deleted;
         let count = |files: usize| u64::try_from(files).unwrap_or(u64::MAX);

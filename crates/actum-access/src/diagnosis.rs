@@ -13,7 +13,7 @@ pub(crate) fn syntax_problems<'a>(
     text: &str,
     errors: impl IntoIterator<Item = &'a (dyn Diagnostic + 'a)>,
 ) -> Problems {
-    let lines = Lines::of(text);
+    let lines = Lines::new(text);
     let problems = errors.into_iter().map(|error| PolicyProblem {
         line: offset(error).map(|offset| lines.line(offset)),
         policy: None,
@@ -42,7 +42,7 @@ pub(crate) fn validation_problems(
         let diagnostic: &dyn Diagnostic = warning;
         (warning.policy_id(), diagnostic, None)
     });
-    let lines = Lines::of(text);
+    let lines = Lines::new(text);
     let mut problems: Vec<(Option<usize>, PolicyProblem)> = errors
         .chain(warnings)
         .map(|(id, error, known)| {
@@ -124,7 +124,7 @@ fn offset(error: &dyn Diagnostic) -> Option<usize> {
 struct Lines(Vec<usize>);
 
 impl Lines {
-    fn of(text: &str) -> Self {
+    fn new(text: &str) -> Self {
         Self(text.match_indices('\n').map(|(at, _)| at).collect())
     }
 

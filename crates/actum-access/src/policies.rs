@@ -73,7 +73,7 @@ impl AccessPolicies {
     /// # Errors
     /// [`AccessError`] with the policy, its line, and the known names.
     pub fn read(text: &str) -> Result<Self, AccessError> {
-        Self::of(&[(None, text)]).map_err(|error| error.problem)
+        Self::new(&[(None, text)]).map_err(|error| error.problem)
     }
 
     /// Reads the policies of an operator's files together. Each file is parsed separately, so that no policy extends
@@ -83,10 +83,10 @@ impl AccessPolicies {
     /// [`AccessFileError`] with the file, if the problem is in one, and the facts of [`read`](Self::read).
     pub fn read_files(files: &[AccessText]) -> Result<Self, AccessFileError> {
         let texts: Vec<_> = files.iter().map(|file| (Some(&*file.name), &*file.text)).collect();
-        Self::of(&texts)
+        Self::new(&texts)
     }
 
-    fn of(texts: &[(Option<&str>, &str)]) -> Result<Self, AccessFileError> {
+    fn new(texts: &[(Option<&str>, &str)]) -> Result<Self, AccessFileError> {
         let bytes = texts.iter().map(|(_, text)| text.len()).sum();
         if bytes > POLICY_BYTES_MAX {
             return Err(AccessError::Bytes { bytes }.into());

@@ -243,7 +243,7 @@ fn manifest(members: &Members<'_>) -> Result<Manifest, Fault> {
     };
     let permitted = &manifest.permissions.commands;
     let not_permitted =
-        |command: &str| Problem::NotPermitted { command: Excerpt::of(command.as_bytes()) };
+        |command: &str| Problem::NotPermitted { command: Excerpt::new(command.as_bytes()) };
     let mut commands = manifest.verification.commands.iter().enumerate();
     if let Some((index, command)) = commands.find(|(_, command)| !permitted.contains(command)) {
         let start = members.start_of(&["verification", "commands"], index);

@@ -209,7 +209,7 @@ fn plan(members: &Members<'_>) -> Result<PlanEnvelope, Fault> {
 pub(super) fn name(form: Form, value: &json::Value<'_>) -> Result<ActionName, Fault> {
     let text = reader::text(form, value)?;
     text.parse().map_err(|_| {
-        let found = Excerpt::of(text.as_bytes());
+        let found = Excerpt::new(text.as_bytes());
         Fault::at(value.span.start, Problem::Characters { expected: NAME, found })
     })
 }

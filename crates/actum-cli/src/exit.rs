@@ -56,7 +56,7 @@ impl Exit {
     }
 
     /// Returns the code for any error of the engine.
-    pub(crate) fn of(error: &actum::Error) -> Self {
+    pub(crate) fn from_error(error: &actum::Error) -> Self {
         if let actum::Error::Workspace(error) = error {
             return Self::after(error);
         }

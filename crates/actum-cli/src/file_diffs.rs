@@ -17,7 +17,7 @@ pub(crate) struct FileDiffs {
 }
 
 impl FileDiffs {
-    pub(crate) fn of(known: Vec<PathChange>, audience: Audience) -> Self {
+    pub(crate) fn new(known: Vec<PathChange>, audience: Audience) -> Self {
         Self { known, audience }
     }
 

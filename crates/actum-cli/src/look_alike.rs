@@ -14,14 +14,14 @@ use crate::home;
 /// Returns true if `directory` looks like a home, and lies at, in or above the recorded workspace at `root`.
 pub(crate) fn is_one(directory: &Path, root: &Path) -> bool {
     (directory.starts_with(root) || root.starts_with(directory))
-        && RootState::of(root) == RootState::Made
+        && RootState::inspect(root) == RootState::Made
         && is_unnamed_home(directory)
 }
 
 /// Returns true if `directory` looks like a home, and lies at or in some recorded workspace.
 pub(crate) fn is_in_workspace(directory: &Path) -> bool {
     is_unnamed_home(directory)
-        && directory.ancestors().any(|above| RootState::of(above) == RootState::Made)
+        && directory.ancestors().any(|above| RootState::inspect(above) == RootState::Made)
 }
 
 /// Returns true if a directory is a home by its content alone.

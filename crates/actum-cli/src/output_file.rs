@@ -333,7 +333,7 @@ fn check_place(path: &Path, real: &Path, tenant: &Tenant) -> Result<(), Failure>
     for ActedPlace { place, what, holds } in private_place::closed_to_results(real) {
         if let (Holds::Other, Some(root)) = (holds, workspace(path))
             && root.starts_with(&place)
-            && RootState::of(root) == RootState::Made
+            && RootState::inspect(root) == RootState::Made
         {
             records::check_own(root, tenant)?;
         } else {
@@ -354,7 +354,7 @@ fn workspace(path: &Path) -> Option<&Path> {
 fn check_policy(path: &Path, effect: EffectKind, tenant: &Tenant) -> Result<(), Failure> {
     let nearest = workspace(path);
     let is_root =
-        |above: &&Path| nearest == Some(*above) || RootState::of(above) == RootState::Made;
+        |above: &&Path| nearest == Some(*above) || RootState::inspect(above) == RootState::Made;
     let roots: Vec<&Path> = path.ancestors().skip(1).filter(is_root).collect();
     let Some(outermost) = roots.last() else { return Ok(()) };
     roots.iter().try_for_each(|root| records::check_own(root, tenant))?;

@@ -65,7 +65,7 @@ pub(crate) fn asked(
         root,
         enclosing,
         time: clock::now(),
-        ..Case::of(Vec::new())
+        ..Case::new(Vec::new())
     })
 }
 

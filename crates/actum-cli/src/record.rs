@@ -123,7 +123,7 @@ pub(crate) struct RecordedFacts {
 
 impl Record {
     /// Returns the record that `log` proves for `run`, if there is one.
-    pub(crate) fn of(
+    pub(crate) fn new(
         log: &dyn Log,
         keyring: &Keyring,
         run: RunId,
@@ -173,8 +173,8 @@ impl RecordedFacts {
     }
 
     /// Returns the facts that `log` proves about `run`. A damaged record does not hide the others.
-    pub(crate) fn of(log: &dyn Log, keyring: &Keyring, run: RunId) -> Result<Self, LedgerError> {
-        match Record::of(log, keyring, run) {
+    pub(crate) fn new(log: &dyn Log, keyring: &Keyring, run: RunId) -> Result<Self, LedgerError> {
+        match Record::new(log, keyring, run) {
             Ok(record) => Ok(Self { record, problem: None }),
             Err(LedgerError::Damaged { message }) => {
                 Ok(Self { record: None, problem: Some(message) })

@@ -162,7 +162,7 @@ impl Seen {
     pub(crate) fn told(&self, run: RunId) -> Result<RecordedFacts, Failure> {
         match self {
             Self::Ledger(view, keyring) => {
-                Ok(RecordedFacts::of(view, keyring, run).map_err(actum::Error::from)?)
+                Ok(RecordedFacts::new(view, keyring, run).map_err(actum::Error::from)?)
             }
             Self::Nothing | Self::Unreadable => Ok(RecordedFacts::default()),
         }

@@ -42,7 +42,7 @@ pub(crate) enum Title {
 }
 
 impl Title {
-    fn of(work: &Work, undoes: Option<RunId>) -> Self {
+    fn new(work: &Work, undoes: Option<RunId>) -> Self {
         match (work, undoes) {
             (Work::Undo(_), Some(run)) => Self::Undo(run),
             (Work::Redo(_), Some(run)) => Self::Redo(run),
@@ -103,8 +103,8 @@ impl RunEnd {
     ) -> Result<Self, Error> {
         let mut preview: Preview<'_, _> =
             actum::preview(workspace, request, records::undone(tenant))?;
-        let title = Title::of(&request.work, preview.undoes);
-        let end = Self::of(&mut preview.transaction, title, extras.diff)?;
+        let title = Title::new(&request.work, preview.undoes);
+        let end = Self::new(&mut preview.transaction, title, extras.diff)?;
         extras.check(&end.effects)?;
         if end.is_empty() {
             return Ok(end.dry());
@@ -161,13 +161,13 @@ impl RunEnd {
     }
 
     /// Computes the effect of a transaction.
-    fn of(
+    fn new(
         transaction: &mut Transaction<'_, LinuxDisk>,
         title: Title,
         diff: Option<Audience>,
     ) -> Result<Self, Error> {
         let diff = match diff {
-            Some(audience) => Some(FileDiffs::of(transaction.diff()?, audience)),
+            Some(audience) => Some(FileDiffs::new(transaction.diff()?, audience)),
             None => None,
         };
         let moved_hunks = transaction.moved_hunks().iter().map(|(path, hunk)| MovedHunk {
@@ -201,7 +201,7 @@ impl RunEnd {
         let approval = predicate.approval.clone().map(Into::into);
         Self {
             signal_guard: None,
-            title: Title::of(work, predicate.undoes),
+            title: Title::new(work, predicate.undoes),
             outcome: Outcome {
                 status: Status::Succeeded,
                 dry_run: false,
@@ -314,8 +314,8 @@ impl Observer<LinuxDisk> for RunEndObserver<'_> {
     type Stop = RunEndStop;
 
     fn staged(&mut self, staged: &mut Staged<'_, LinuxDisk>) -> Result<(), RunEndStop> {
-        let title = Title::of(self.work, staged.undoes());
-        let end = RunEnd::of(staged.transaction(), title, self.extras.diff)?;
+        let title = Title::new(self.work, staged.undoes());
+        let end = RunEnd::new(staged.transaction(), title, self.extras.diff)?;
         self.extras.check(&end.effects)?;
         if end.is_empty() {
             return Err(RunEndStop::NothingToChange(Box::new(end)));

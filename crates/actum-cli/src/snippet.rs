@@ -35,7 +35,9 @@ impl Quote {
     pub(crate) fn new(file: Option<&Path>, input: &[u8], place: Option<Place>) -> Self {
         match Withheld::find(file, input, place) {
             Some(why) => Self::Withheld { place, why },
-            None => Self::Shown(place.and_then(|place| Snippet::of(input, place)).map(Box::new)),
+            None => {
+                Self::Shown(place.and_then(|place| Snippet::from_place(input, place)).map(Box::new))
+            }
         }
     }
 
@@ -116,7 +118,7 @@ pub(crate) struct Snippet {
 
 impl Snippet {
     /// Returns the line at `place`; `None` if the input has no such line.
-    fn of(input: &[u8], place: Place) -> Option<Self> {
+    fn from_place(input: &[u8], place: Place) -> Option<Self> {
         let index = usize::try_from(place.line.checked_sub(1)?).ok()?;
         let line = input.split(|&b| b == b'\n').nth(index)?;
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -150,14 +152,14 @@ mod tests {
     use super::*;
 
     fn snippet(input: &[u8], line: u64, column: u64) -> String {
-        Snippet::of(input, Place { line, column }).unwrap().to_string()
+        Snippet::from_place(input, Place { line, column }).unwrap().to_string()
     }
 
     #[test]
     fn the_line_is_shown_with_a_mark_below_the_place() {
         assert_eq!(snippet(b"a\nb\tcd\r\n", 2, 3), "  |\n2 | b cd\n  |   ^");
         assert_eq!(snippet(b"a\n", 2, 1), "  |\n2 | \n  | ^");
-        assert_eq!(Snippet::of(b"a", Place { line: 2, column: 1 }), None);
+        assert_eq!(Snippet::from_place(b"a", Place { line: 2, column: 1 }), None);
     }
 
     #[test]

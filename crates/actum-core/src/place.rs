@@ -26,7 +26,7 @@ impl Place {
     pub const START: Self = Self { line: 1, column: 1 };
 
     /// The place of the byte at `offset` of `input`.
-    pub fn of(input: &[u8], offset: usize) -> Self {
+    pub fn new(input: &[u8], offset: usize) -> Self {
         let before = input.get(..offset).unwrap_or(input);
         let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
         let newlines = memchr::memchr_iter(b'\n', before).count();
@@ -41,13 +41,13 @@ impl Place {
 
 impl Excerpt {
     /// Excerpt of `bytes` for an error.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn new(bytes: &[u8]) -> Self {
         Self(Cut(bytes, EXCERPT_BYTES_MAX).to_string())
     }
 
     /// Excerpt of the first line of `bytes` for an error.
     pub fn of_line(bytes: &[u8]) -> Self {
-        Self::of(bytes.split(|&b| b == b'\n').next().unwrap_or_default())
+        Self::new(bytes.split(|&b| b == b'\n').next().unwrap_or_default())
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_place_counts_lines_and_bytes_from_one() {
-        let place = |offset| Place::of(b"ab\n\ncd", offset);
+        let place = |offset| Place::new(b"ab\n\ncd", offset);
         assert_eq!(place(0), Place { line: 1, column: 1 });
         assert_eq!(place(2), Place { line: 1, column: 3 });
         assert_eq!(place(3), Place { line: 2, column: 1 });
@@ -73,10 +73,10 @@ mod tests {
 
     #[test]
     fn an_excerpt_is_escaped_and_cut() {
-        assert_eq!(Excerpt::of(b"a\x1b\xff").to_string(), "a\\033\\377");
+        assert_eq!(Excerpt::new(b"a\x1b\xff").to_string(), "a\\033\\377");
         let full = "x".repeat(EXCERPT_BYTES_MAX);
-        assert_eq!(Excerpt::of(full.as_bytes()).to_string(), full);
-        assert_eq!(Excerpt::of(format!("{full}y").as_bytes()).to_string(), format!("{full}…"));
+        assert_eq!(Excerpt::new(full.as_bytes()).to_string(), full);
+        assert_eq!(Excerpt::new(format!("{full}y").as_bytes()).to_string(), format!("{full}…"));
         assert_eq!(Excerpt::of_line(b"one\ntwo").to_string(), "one");
     }
 }

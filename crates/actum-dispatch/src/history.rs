@@ -87,7 +87,7 @@ impl Chain {
     pub fn read(log: &dyn Log, correlation: &CorrelationId) -> Result<Self, LedgerError> {
         let read = |index| {
             let entry = log.sound_entry(index)?;
-            let facts = EntryFacts::of(entry.kind, &entry.body);
+            let facts = EntryFacts::parse(entry.kind, &entry.body);
             let facts = facts.map_err(|error| LedgerError::entry(index, &error))?;
             let event = facts.agent;
             let event = event.ok_or_else(|| LedgerError::entry(index, &"it is of no goal"))?;

@@ -57,7 +57,7 @@ impl IntakeGoal {
     ///
     /// # Errors
     /// [`LedgerError`]
-    pub fn of(log: &dyn Log, correlation: &CorrelationId) -> Result<Option<Self>, LedgerError> {
+    pub fn new(log: &dyn Log, correlation: &CorrelationId) -> Result<Option<Self>, LedgerError> {
         waiting(log, correlation)?.pop().map(|escalation| Self::read(log, escalation)).transpose()
     }
 

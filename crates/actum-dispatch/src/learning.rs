@@ -26,7 +26,7 @@ pub fn count_successes(log: &dyn Log) -> Result<BTreeMap<ActionName, u64>, Ledge
         let Some(last) = newest.last().copied() else { return Ok(counts) };
         for index in newest {
             let entry = log.sound_entry(index)?;
-            let facts = EntryFacts::of(entry.kind, &entry.body);
+            let facts = EntryFacts::parse(entry.kind, &entry.body);
             let facts = facts.map_err(|error| LedgerError::entry(index, &error))?;
             let Some(AgentEvent::Execution(event)) = facts.agent else { continue };
             let is_newest = seen.insert((event.correlation.clone(), event.step.clone()));

@@ -222,7 +222,7 @@ impl Fault {
     /// Adds the line and column in `document`.
     pub fn placed(mut self, document: &[u8]) -> Diagnostic {
         self.steps.reverse();
-        let place = Some(Place::of(document, self.offset));
+        let place = Some(Place::new(document, self.offset));
         Diagnostic { place, path: JsonPath(self.steps), problem: self.problem }
     }
 }

@@ -137,7 +137,7 @@ fn check_all(value: &Value<'_>, depth: usize) -> Result<(), Fault> {
 }
 
 fn inexact(offset: usize, number: &str) -> Fault {
-    Fault::at(offset, Problem::Inexact { number: Excerpt::of(number.as_bytes()) })
+    Fault::at(offset, Problem::Inexact { number: Excerpt::new(number.as_bytes()) })
 }
 
 fn object_of<'v>(
@@ -305,7 +305,7 @@ fn check_text(expected: Text, text: &str, offset: usize) -> Result<(), Fault> {
     if !(expected.chars_min..=expected.chars_max).contains(&chars) {
         return Err(refused(Problem::Length { expected, chars }));
     }
-    let found = || Excerpt::of(text.as_bytes());
+    let found = || Excerpt::new(text.as_bytes());
     if !expected.characters.hold(text) {
         return Err(refused(Problem::Characters { expected, found: found() }));
     }
@@ -325,7 +325,7 @@ pub fn word<T>(
         return Err(not(form, value));
     };
     let refused = || {
-        let (found, nearest) = (Excerpt::of(text.as_bytes()), suggestion::suggest(text, words));
+        let (found, nearest) = (Excerpt::new(text.as_bytes()), suggestion::suggest(text, words));
         Fault::at(value.span.start, Problem::Word { expected: form, found, nearest })
     };
     words.contains(&&**text).then(|| meaning(text)).flatten().ok_or_else(refused)
@@ -366,7 +366,7 @@ pub fn whole<N: TryFrom<i64>>(form: Form, value: &Value<'_>) -> Result<N, Fault>
 }
 
 fn wrong_number(expected: Form, value: &Value<'_>, number: &str) -> Fault {
-    let found = Excerpt::of(number.as_bytes());
+    let found = Excerpt::new(number.as_bytes());
     Fault::at(value.span.start, Problem::Number { expected, found })
 }
 

@@ -68,10 +68,10 @@ impl NearestMatch {
         if old.trim_ascii().is_empty() {
             return None;
         }
-        let line = |offset| Lines::of(content, [offset]).0.first().copied().unwrap_or(1);
+        let line = |offset| Lines::new(content, [offset]).0.first().copied().unwrap_or(1);
         let places: Vec<_> = memchr::memmem::find_iter(content, old).collect();
         if !places.is_empty() {
-            return Some(Self::Elsewhere { lines: Lines::of(content, places) });
+            return Some(Self::Elsewhere { lines: Lines::new(content, places) });
         }
         let is_there = |text: &[u8]| whole_lines(text, content);
         let new = (!new.trim_ascii().is_empty()).then(|| is_there(new)).flatten();
@@ -183,7 +183,7 @@ impl fmt::Display for Clause<'_> {
 
 impl Lines {
     /// The lines, counted from 1, of ascending byte `offsets` of `content`.
-    pub fn of(content: &[u8], offsets: impl IntoIterator<Item = usize>) -> Self {
+    pub fn new(content: &[u8], offsets: impl IntoIterator<Item = usize>) -> Self {
         let (mut line, mut seen) = (1u64, 0usize);
         let lines = offsets.into_iter().map(|offset| {
             let between = content.get(seen..offset).unwrap_or_default();

@@ -105,7 +105,7 @@ impl<D: Disk> Host<'_, D> {
         let requested = self.records.now();
         let manifest = match Manifest::read(manifest) {
             Ok(manifest) => manifest,
-            Err(error) => return self.refuse(&Asked::of(manifest), &error.into(), requested),
+            Err(error) => return self.refuse(&Asked::new(manifest), &error.into(), requested),
         };
         self.recover()?;
         // The holder of the mark is the only one that starts and ends the task.

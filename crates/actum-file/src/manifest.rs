@@ -178,7 +178,7 @@ impl Manifest {
         let Written { task, capability, source, destination, reversible } = match read {
             Ok(written) => written,
             Err(mistake) => {
-                let given = Asked::of(bytes).unsupported(bytes);
+                let given = Asked::new(bytes).unsupported(bytes);
                 return Err(given.map_or(ManifestError::Document(mistake), |given| {
                     ManifestError::Unsupported { given }
                 }));
@@ -209,7 +209,7 @@ impl Manifest {
 
 impl Asked {
     /// Finds task and capability in bytes that may be no manifest.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn new(bytes: &[u8]) -> Self {
         let digest = Digest::of(bytes);
         let within = bytes.len() <= MANIFEST_BYTES_MAX;
         let value = within.then(|| Value::read(bytes).ok()).flatten();

@@ -22,7 +22,7 @@ impl<'r> PresentedLease<'r> {
         let missing = || refusal(Reason::LeaseRequired, "a file task needs a lease, and has none");
         let lease = match presented {
             Ok(lease) => lease.ok_or_else(missing),
-            Err(error) => Err(LeaseRefusal::of(&error)),
+            Err(error) => Err(LeaseRefusal::from_error(&error)),
         };
         Self { records, lease }
     }
@@ -31,7 +31,7 @@ impl<'r> PresentedLease<'r> {
 impl LeaseCheck for PresentedLease<'_> {
     fn check(&self, need: &LeaseNeed<'_>, now: Timestamp) -> Result<LeaseFacts, LeaseRefusal> {
         let lease = self.lease.clone()?.verify(self.records);
-        let lease = lease.map_err(|error| LeaseRefusal::of(&error))?;
+        let lease = lease.map_err(|error| LeaseRefusal::from_error(&error))?;
         let judged = if need.is_started { lease.clone().before_use() } else { lease.clone() };
         let request = Request {
             actor: need.actor.clone(),
@@ -54,14 +54,14 @@ impl LeaseCheck for PresentedLease<'_> {
         };
         match request.check_lease_of_file(paths, self.records.tenant(), now) {
             Ok(()) => Ok(LeaseFacts { lease }),
-            Err(error) => Err(LeaseRefusal::of(&error)),
+            Err(error) => Err(LeaseRefusal::from_error(&error)),
         }
     }
 }
 
 impl LeaseRefusal {
     /// Refusal for an error of the engine.
-    fn of(error: &Error) -> Self {
+    fn from_error(error: &Error) -> Self {
         Self::in_error(error)
             .unwrap_or_else(|| refusal(actum::reason::of_engine(error), &error.to_string()))
     }

@@ -172,7 +172,7 @@ impl CommandRules {
     ///
     /// # Errors
     /// `TooMany`.
-    pub(crate) fn of(mut rules: Vec<LoadedRule>) -> Result<Self, CommandRulesError> {
+    pub(crate) fn from_rules(mut rules: Vec<LoadedRule>) -> Result<Self, CommandRulesError> {
         check_count(rules.len())?;
         rules.sort();
         rules.dedup();
@@ -190,7 +190,7 @@ impl CommandRules {
             let error = |problem| CommandRulesError::Rule { number, rule: text, problem };
             load(given).map_err(error)
         });
-        Self::of(rules.collect::<Result<_, _>>()?)
+        Self::from_rules(rules.collect::<Result<_, _>>()?)
     }
 
     /// Returns the rules, in an internal order.
@@ -217,7 +217,7 @@ impl CommandRules {
 
     /// Judges whether a command may run by these rules alone. A command that no rule matches is denied.
     pub fn judge(&self, line: &CommandLine) -> CommandJudgement {
-        NarrowedRules::of([self]).judge(line)
+        NarrowedRules::new([self]).judge(line)
     }
 
     /// Returns the strictest restriction of a command by these rules, where they only tighten what others
@@ -230,7 +230,7 @@ impl CommandRules {
 
     /// Combines these rules with others that can only tighten them, such as those of a workspace.
     pub fn narrowed_by<'a>(&'a self, narrowing: &'a CommandRules) -> NarrowedRules<'a> {
-        NarrowedRules::of([self]).narrowed_by(narrowing)
+        NarrowedRules::new([self]).narrowed_by(narrowing)
     }
 
     /// Returns rules that allow none of their own examples, with the first example and its judgement. Other

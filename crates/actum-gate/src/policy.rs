@@ -185,7 +185,7 @@ impl Policy {
     pub const FORMAT: &str = "actum.policy/3";
 
     /// Combines these files into a policy, and returns the parts that have no effect.
-    pub fn of(
+    pub fn new(
         operator: Option<PolicyFile>,
         workspace: Option<(PolicyFile, Trust)>,
     ) -> (Self, Vec<Ignored>) {

@@ -194,7 +194,7 @@ fn read(payload_type: &str, payload: &[u8]) -> Result<Statement, ReceiptProblem>
     if statement.predicate.change != change {
         return Err(ReceiptProblem::Change);
     }
-    let told = Statement::of(statement.predicate);
+    let told = Statement::new(statement.predicate);
     if told.subject != statement.subject {
         return Err(ReceiptProblem::Subjects);
     }

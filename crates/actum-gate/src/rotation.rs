@@ -89,7 +89,7 @@ pub fn verify_rotation(
     if old == new {
         return Err(RotationProblem::Same { old: old.clone() });
     }
-    if *new != KeyId::of(*role, public) {
+    if *new != KeyId::new(*role, public) {
         return Err(RotationProblem::Name { new: new.clone() });
     }
     Ok(VerifiedRotation { rotation })

@@ -88,7 +88,7 @@ impl Above<'static> {
 }
 
 impl<'p> Spellings<'p> {
-    pub(crate) fn of(path: &'p RelPath) -> Self {
+    pub(crate) fn from_path(path: &'p RelPath) -> Self {
         Self::below(Above::NONE, path)
     }
 
@@ -174,7 +174,7 @@ impl Guard {
 
     /// Returns true if the rule matches the path on its own, in a workspace whose root this number of names leads to.
     pub(crate) fn covers_within(&self, root: usize, path: &RelPath) -> bool {
-        let path = Spellings::of(path);
+        let path = Spellings::from_path(path);
         match self.kind {
             GuardKind::At(from) => {
                 (from == root || self.written.begins_anywhere()) && self.covers_from(0, 0, &path)

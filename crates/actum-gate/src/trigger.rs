@@ -155,7 +155,7 @@ impl Trigger {
     }
 
     /// Returns the trigger of a file with that name and the content `after`. Its content was `before`, if it existed.
-    pub fn of(name: &[u8], before: Option<&[u8]>, after: &[u8]) -> Option<Self> {
+    pub fn detect(name: &[u8], before: Option<&[u8]>, after: &[u8]) -> Option<Self> {
         let name = plain(name);
         match &*name {
             b"head" => is_head(after).then_some(Self::GitRepository),
@@ -349,10 +349,10 @@ mod tests {
 
     fn of(name: &str, after: &str) -> Option<Trigger> {
         assert!(
-            Trigger::of(name.as_bytes(), None, after.as_bytes()).is_none()
+            Trigger::detect(name.as_bytes(), None, after.as_bytes()).is_none()
                 || Trigger::may_be(name.as_bytes())
         );
-        Trigger::of(name.as_bytes(), None, after.as_bytes())
+        Trigger::detect(name.as_bytes(), None, after.as_bytes())
     }
 
     /// D-5
@@ -404,7 +404,7 @@ mod tests {
         let package = |scripts: &str| format!("{{\"name\":\"x\",\"scripts\":{scripts}}}");
         let changes = |before: &str, after: &str| {
             let (before, after) = (package(before), package(after));
-            Trigger::of(b"package.json", Some(before.as_bytes()), after.as_bytes())
+            Trigger::detect(b"package.json", Some(before.as_bytes()), after.as_bytes())
         };
         let lifecycle = Some(Trigger::LifecycleScript);
         assert_eq!(changes("{}", r#"{"postinstall":"x"}"#), lifecycle);
@@ -437,9 +437,10 @@ mod tests {
             r#"{"packageManager":"yarn@https://example.org/yarn.js"}"#,
         ] {
             assert_eq!(of("package.json", member), lifecycle, "{member}");
-            let found = Trigger::of(b"package.json", Some(member.as_bytes()), member.as_bytes());
+            let found =
+                Trigger::detect(b"package.json", Some(member.as_bytes()), member.as_bytes());
             assert_eq!(found, None, "{member}");
-            assert_eq!(Trigger::of(b"package.json", Some(member.as_bytes()), b"{}"), None);
+            assert_eq!(Trigger::detect(b"package.json", Some(member.as_bytes()), b"{}"), None);
             assert_eq!(of("package.json", &format!("{member},")), lifecycle, "{member}");
         }
         for member in [r#"{"packageManager":"yarn@4.5.0"}"#, r#"{"pnpm":{"overrides":{}}}"#] {
@@ -457,13 +458,13 @@ mod tests {
         }
         let mut no_text = b"{\"a\":\"\xff\",".to_vec();
         no_text.extend(br#""scripts":{"prepare":"x"}}"#);
-        let found = Trigger::of(b"package.json", Some(b"{}"), &no_text);
+        let found = Trigger::detect(b"package.json", Some(b"{}"), &no_text);
         assert_eq!(found, Some(Trigger::LifecycleScript));
         let escaped = r#"{"a":1e999,"scripts":{"\u0070repare":"x"}}"#;
         assert_eq!(of("package.json", escaped), Some(Trigger::LifecycleScript));
         // An unreadable earlier content proves nothing about its scripts.
         let (before, after) = (with("1e999"), with("1"));
-        let found = Trigger::of(b"package.json", Some(before.as_bytes()), after.as_bytes());
+        let found = Trigger::detect(b"package.json", Some(before.as_bytes()), after.as_bytes());
         assert_eq!(found, Some(Trigger::LifecycleScript));
         assert_eq!(of("package.json", r#"{"a":1e999,"scripts":{"build":"x"}}"#), None);
     }

@@ -56,7 +56,7 @@ impl Repository {
         let handle = self.handle()?;
         handle.is_at_rest()?;
         let head = Head::read(&handle.raw)?;
-        let view = View::of(&handle, &head)?;
+        let view = View::new(&handle, &head)?;
         let mut checked = BTreeMap::new();
         let mut seen = BTreeSet::new();
         for Before { path, state } in files {
@@ -80,7 +80,7 @@ pub(crate) struct View<'h> {
 const DOING: &str = "reading HEAD and the index";
 
 impl<'h> View<'h> {
-    pub(crate) fn of(handle: &'h Handle, head: &Head) -> Result<Self, GitProblem> {
+    pub(crate) fn new(handle: &'h Handle, head: &Head) -> Result<Self, GitProblem> {
         let raw = &handle.raw;
         let tree = raw.bounded_commit(head.commit).doing(DOING)?.tree_id();
         let tree = raw.bounded_tree(tree).doing(DOING)?;
@@ -101,7 +101,7 @@ impl<'h> View<'h> {
     ) -> Result<Option<Entry>, GitProblem> {
         let dirty = |dirt| GitProblem::Dirty { path: path.clone(), dirt };
         let unfit = |unfit| GitProblem::Unfit { path: path.clone(), unfit };
-        let rules = ContentRules::of(&self.handle.raw, as_path(path))?;
+        let rules = ContentRules::new(&self.handle.raw, as_path(path))?;
         if let Some(conversion) = rules.always() {
             return Err(unfit(Unfit::Converted(conversion)));
         }

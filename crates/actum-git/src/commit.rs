@@ -83,7 +83,7 @@ impl Repository {
         if Head::read(&handle.raw)? != checked.head {
             return Err(GitProblem::HeadMoved { branch: checked.branch() });
         }
-        let view = View::of(&handle, &checked.head)?;
+        let view = View::new(&handle, &checked.head)?;
         let (new, blobs) = judged(&handle, &view, checked, files)?;
         objects::write(self, &blobs)?;
         let Some(id) = self.write_commit(&checked.head, &new, message, author)? else {
@@ -106,7 +106,7 @@ impl Repository {
             Ok(()) => IndexOutcome::Updated,
             Err(problem) => IndexOutcome::NotUpdated(problem),
         };
-        Ok(Outcome::Committed(Committed { id: CommitId::of(id), index }))
+        Ok(Outcome::Committed(Committed { id: CommitId::from_oid(id), index }))
     }
 }
 
@@ -158,7 +158,7 @@ fn judged<'a>(
         view.is_unstaged(path, old)?;
         let mut new = None;
         if let Some(NewFile { bytes, mode }) = *after {
-            if let Some(conversion) = ContentRules::of(&handle.raw, as_path(path))?.converts(bytes)
+            if let Some(conversion) = ContentRules::new(&handle.raw, as_path(path))?.converts(bytes)
             {
                 let unfit = Unfit::Converted(conversion);
                 return Err(GitProblem::Unfit { path: path.clone(), unfit });
@@ -218,7 +218,7 @@ fn move_branch(
         Ok(()) => Ok(()),
         // The name may be there although the disk did not confirm it.
         Err(source) if Head::read(raw).is_ok_and(|now| now.commit == to) => {
-            let (commit, source) = (CommitId::of(to), Box::new(source));
+            let (commit, source) = (CommitId::from_oid(to), Box::new(source));
             Err(GitProblem::NotDurable { branch, commit, source })
         }
         Err(problem) => Err(problem),

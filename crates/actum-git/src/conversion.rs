@@ -32,7 +32,7 @@ enum LineEnds {
 }
 
 impl ContentRules {
-    pub(crate) fn of(raw: &Raw, path: &Path) -> Result<Self, GitProblem> {
+    pub(crate) fn new(raw: &Raw, path: &Path) -> Result<Self, GitProblem> {
         let filter = attribute(raw, path, "filter", |value| is_text(&value))?;
         let encoding = attribute(raw, path, "working-tree-encoding", |value| is_text(&value))?;
         let always = match (filter, encoding) {
@@ -41,7 +41,7 @@ impl ContentRules {
             (false, false) => None,
         };
         let ident = attribute(raw, path, "ident", |value| value == AttrValue::True)?;
-        Ok(Self { always, ident, line_ends: LineEnds::of(raw, path)? })
+        Ok(Self { always, ident, line_ends: LineEnds::new(raw, path)? })
     }
 
     /// Returns the conversion of `bytes` by git, if any.
@@ -68,11 +68,11 @@ impl ContentRules {
 }
 
 impl LineEnds {
-    fn of(raw: &Raw, path: &Path) -> Result<Self, GitProblem> {
+    fn new(raw: &Raw, path: &Path) -> Result<Self, GitProblem> {
         // `crlf` is the earlier name of `text`, and counts if `text` is not given.
-        let mut found = attribute(raw, path, "text", Named::of)?;
+        let mut found = attribute(raw, path, "text", Named::new)?;
         if found == Named::Nothing {
-            found = attribute(raw, path, "crlf", Named::of)?;
+            found = attribute(raw, path, "crlf", Named::new)?;
         }
         let eol = attribute(raw, path, "eol", |value| is_text(&value))?;
         Ok(match found {
@@ -96,7 +96,7 @@ enum Named {
 }
 
 impl Named {
-    fn of(value: AttrValue<'_>) -> Self {
+    fn new(value: AttrValue<'_>) -> Self {
         match value {
             AttrValue::Unspecified => Self::Nothing,
             AttrValue::False => Self::Off,

@@ -24,7 +24,7 @@ pub struct CommitIdError {
 }
 
 impl CommitId {
-    pub(crate) fn of(oid: git2::Oid) -> Self {
+    pub(crate) fn from_oid(oid: git2::Oid) -> Self {
         Self(oid)
     }
 

@@ -70,7 +70,7 @@ impl Repository {
             unlock_branch(&handle, &head, left).doing(DOING)?;
         }
         let commit =
-            found.map(|commit| Committed { id: CommitId::of(commit.id()), index: outcome });
+            found.map(|commit| Committed { id: CommitId::from_oid(commit.id()), index: outcome });
         Ok(Resumed { commit, locks: locks(&handle, &head) })
     }
 }
@@ -86,7 +86,7 @@ impl Repository {
         let found = left.found(raw, head.commit).doing(DOING)?;
         Ok(found.map(|commit| {
             let message = String::from_utf8_lossy(commit.message_raw_bytes());
-            (CommitId::of(commit.id()), run_of(&message))
+            (CommitId::from_oid(commit.id()), run_of(&message))
         }))
     }
 }

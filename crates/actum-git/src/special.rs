@@ -25,7 +25,7 @@ pub(crate) fn find(git: &Path) -> Result<Option<PathBuf>, GitProblem> {
         for entry in entries {
             let entry = entry.doing(DOING)?;
             let path = directory.join(entry.file_name());
-            match Kind::of(&entry) {
+            match Kind::new(&entry) {
                 Kind::Special => return Ok(Some(path)),
                 Kind::Directory if !is_top || OPENED.iter().any(|it| path == Path::new(it)) => {
                     directories.push(path);
@@ -47,7 +47,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(entry: &DirEntry) -> Self {
+    fn new(entry: &DirEntry) -> Self {
         let Ok(kind) = entry.file_type() else { return Self::Other };
         if kind.is_dir() {
             return Self::Directory;

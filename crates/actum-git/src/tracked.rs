@@ -148,7 +148,7 @@ impl Files {
                     break;
                 }
             }
-            let tracked = Tracked::of(&entry);
+            let tracked = Tracked::new(&entry);
             // A file that changed after the index was written, in the same tick of the clock, looks unchanged
             // (racy-git).
             if has_own_objects && tracked.modified < written {
@@ -159,7 +159,7 @@ impl Files {
 }
 
 impl Tracked {
-    fn of(entry: &IndexEntry) -> Self {
+    fn new(entry: &IndexEntry) -> Self {
         let time = |time: &git2::IndexTime| {
             nanoseconds(i64::from(time.seconds()), i64::from(time.nanoseconds()))
         };

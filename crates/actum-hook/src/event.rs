@@ -139,7 +139,7 @@ impl Event {
 
     /// The snapshot of the call, which all events about it share.
     pub fn snapshot(&self, client: Client) -> SnapshotId {
-        SnapshotId::of(&[client.name(), &self.session, &self.call])
+        SnapshotId::new(&[client.name(), &self.session, &self.call])
     }
 
     /// The key of the run that adopts the edit. A name that cannot be in a key is known by its digest.

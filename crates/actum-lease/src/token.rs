@@ -49,7 +49,7 @@ pub fn grant(secret: &[u8; 32], terms: &LeaseTerms) -> Result<Token, GrantError>
     let secret = PrivateKey::from_bytes(secret, Algorithm::Ed25519);
     let key = KeyPair::from(&secret.map_err(|error| describe(&BiscuitError::Format(error)))?);
     let public = key.public().to_bytes().try_into().map(PublicKey);
-    let id = public.map(|public| KeyId::of(KeyRole::Lease, &public)).ok();
+    let id = public.map(|public| KeyId::new(KeyRole::Lease, &public)).ok();
     let builder = BiscuitBuilder::new().code(write_checks(terms)).map_err(|e| describe(&e))?;
     let builder = match id.as_ref().and_then(key_hint) {
         Some(hint) => builder.root_key_id(hint),

@@ -138,7 +138,7 @@ pub fn export(log: &dyn Log, out: &mut dyn Write) -> Result<Exported, ExportErro
     let mut checkpoints = VecDeque::from(log.checkpoints(0, CHECKPOINTS)?);
     for from in (0..entries).step_by(usize::try_from(ENTRIES).unwrap_or(1)) {
         for Entry { index, kind, body } in log.entries(from, ENTRIES)? {
-            let facts = EntryFacts::of(kind, &body);
+            let facts = EntryFacts::parse(kind, &body);
             let (text, base64) = texts_of(body);
             put(out, &EntryLine { entry: index, kind: kind.as_str().to_owned(), text, base64 })?;
             for document in facts.map_or(Vec::new(), |facts| facts.blobs) {

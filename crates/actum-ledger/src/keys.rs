@@ -354,7 +354,7 @@ impl Admission {
 
 impl SigningKey {
     fn new(role: KeyRole, key: ed25519_dalek::SigningKey) -> Self {
-        let id = KeyId::of(role, &PublicKey(key.verifying_key().to_bytes()));
+        let id = KeyId::new(role, &PublicKey(key.verifying_key().to_bytes()));
         Self { role, id, key: Arc::new(key) }
     }
 

@@ -357,7 +357,7 @@ pub trait Log {
     fn newest_leases(&self, before: Option<u64>, count: u64) -> Result<Vec<LeaseRow>, LedgerError> {
         let granted = self.newest_of_kind(EntryKind::LeaseGranted, before, count)?;
         let row = |index| {
-            let facts = EntryFacts::of(EntryKind::LeaseGranted, &self.sound_entry(index)?.body);
+            let facts = EntryFacts::parse(EntryKind::LeaseGranted, &self.sound_entry(index)?.body);
             let facts = facts.map_err(|error| LedgerError::entry(index, &error))?;
             let row = match facts.lease {
                 Some(LeaseEvent::Granted { lease }) => self.lease(lease)?,

@@ -120,7 +120,7 @@ impl Prepared {
         if longest > BODY_BYTES_MAX {
             return Err(Refusal::TooLarge { bytes: longest });
         }
-        let facts = EntryFacts::of(kind, &body)?;
+        let facts = EntryFacts::parse(kind, &body)?;
         let named = |bytes: Vec<u8>| {
             let digest = Digest::of(&bytes);
             match facts.blobs.contains(&digest) {

@@ -106,7 +106,7 @@ impl SqliteStore {
         let link = connect(&path)?;
         schema::renew(&link.connection, &path)?;
         make::make_room(&link, &directory, options)?;
-        let files = Files::of(&path)?;
+        let files = Files::new(&path)?;
         drop(inside);
         let (frontier, unseen, is_spent) = (None, u32::MAX, false);
         let bytes_max = LOG_BYTES_MAX;

@@ -126,7 +126,7 @@ impl Envelope {
         if bytes.len() > ENVELOPE_BYTES_MAX {
             return Err(EnvelopeError::TooLarge);
         }
-        Self::of(serde_json::from_value(canonical::read(bytes)?))
+        Self::new(serde_json::from_value(canonical::read(bytes)?))
     }
 
     /// Reads bytes that this program wrote and found by their hash.
@@ -134,10 +134,10 @@ impl Envelope {
     /// # Errors
     /// [`EnvelopeError`].
     pub fn read_own(bytes: &[u8]) -> Result<Self, EnvelopeError> {
-        Self::of(serde_json::from_slice(bytes))
+        Self::new(serde_json::from_slice(bytes))
     }
 
-    fn of(written: serde_json::Result<Written>) -> Result<Self, EnvelopeError> {
+    fn new(written: serde_json::Result<Written>) -> Result<Self, EnvelopeError> {
         let shape = |error| EnvelopeError::Schema { message: canonical::describe(&error) };
         let written = written.map_err(shape)?;
         let decode = |text: &str, what| {

@@ -184,7 +184,7 @@ impl Keyring {
         }
         let mut seen = BTreeSet::new();
         for key in &read.keys {
-            if key.id != KeyId::of(key.role, &key.public) {
+            if key.id != KeyId::new(key.role, &key.public) {
                 return Err(KeyringError::Name { id: key.id.clone() });
             }
             if !seen.insert(&key.id) {
@@ -269,7 +269,7 @@ mod tests {
 
     fn key(role: KeyRole, byte: u8) -> KeyEntry {
         let public = PublicKey([byte; 32]);
-        let id = KeyId::of(role, &public);
+        let id = KeyId::new(role, &public);
         KeyEntry {
             id,
             role,
@@ -345,7 +345,7 @@ mod tests {
                 public[..8].copy_from_slice(&number.to_le_bytes());
                 let public = PublicKey(public);
                 KeyEntry {
-                    id: KeyId::of(KeyRole::Result, &public),
+                    id: KeyId::new(KeyRole::Result, &public),
                     public,
                     ..key(KeyRole::Result, 1)
                 }

@@ -181,7 +181,7 @@ impl WorkspaceId {
     }
 
     /// The name that is written as this one.
-    pub(crate) fn of(name: RunId) -> Self {
+    pub(crate) fn new(name: RunId) -> Self {
         Self(name)
     }
 

@@ -410,7 +410,7 @@ pub fn change_digest(paths: &(impl Serialize + ?Sized)) -> Result<Digest, Canoni
 
 impl Statement {
     /// The statement about a run.
-    pub fn of(predicate: RunResult) -> Self {
+    pub fn new(predicate: RunResult) -> Self {
         let whole = Subject {
             name: format!("urn:actum:change:{}", predicate.run),
             digest: SubjectDigest { sha256: predicate.change },

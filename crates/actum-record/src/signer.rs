@@ -101,7 +101,7 @@ pub struct KeyId(String);
 
 impl KeyId {
     /// The name of a key.
-    pub fn of(role: KeyRole, key: &PublicKey) -> Self {
+    pub fn new(role: KeyRole, key: &PublicKey) -> Self {
         let digest = Digest::tagged("actum/key/v1", &[role.as_str().as_bytes(), &key.0]);
         Self(digest.to_string().chars().take(16).collect())
     }
@@ -150,7 +150,7 @@ pub trait Signer {
 
     /// Its name.
     fn key_id(&self) -> KeyId {
-        KeyId::of(self.role(), &self.public_key())
+        KeyId::new(self.role(), &self.public_key())
     }
 }
 
@@ -162,7 +162,7 @@ mod tests {
     fn a_key_has_another_name_in_another_role() {
         let key = PublicKey([7; 32]);
         let names: std::collections::BTreeSet<KeyId> =
-            KeyRole::ALL.iter().map(|&role| KeyId::of(role, &key)).collect();
+            KeyRole::ALL.iter().map(|&role| KeyId::new(role, &key)).collect();
         assert_eq!(names.len(), KeyRole::ALL.len());
         assert!(names.iter().all(|name| name.as_str().len() == 16));
     }

@@ -68,7 +68,7 @@ impl Plan {
         let helper = HelperProcess(process);
         let end = pidfd_open(helper.id()?, PidfdFlags::empty()).map_err(io::Error::from)?;
         let Files { theirs: [input, output, error], stdin, stdout, stderr, terminal } =
-            Files::of(&self.policy.stdin)?;
+            Files::new(&self.policy.stdin)?;
         let scratch = match (self.policy.scratch, self.in_force.tier) {
             (Some(_), Tier::L) => Some(Scratch::new()?),
             (Some(_), Tier::N) | (None, _) => None,
@@ -156,7 +156,7 @@ struct Files {
 }
 
 impl Files {
-    fn of(stdin: &Stdin) -> io::Result<Self> {
+    fn new(stdin: &Stdin) -> io::Result<Self> {
         if *stdin == Stdin::Terminal {
             return Self::terminal();
         }

@@ -187,9 +187,9 @@ impl std::fmt::Display for Condition {
             Check::Absent => write!(f, "`{path}` does not exist"),
             Check::Sha256(digest) => write!(f, "`{path}` has the SHA-256 {digest}"),
             Check::Contains(text) => {
-                write!(f, "`{path}` contains `{}`", Excerpt::of(text.as_bytes()))
+                write!(f, "`{path}` contains `{}`", Excerpt::new(text.as_bytes()))
             }
-            Check::Lacks(text) => write!(f, "`{path}` lacks `{}`", Excerpt::of(text.as_bytes())),
+            Check::Lacks(text) => write!(f, "`{path}` lacks `{}`", Excerpt::new(text.as_bytes())),
         }
     }
 }

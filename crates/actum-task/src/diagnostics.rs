@@ -24,14 +24,14 @@ impl Mistakes {
     /// Returns the code of the whole document: that of a protected path if any diagnostic is about one, and
     /// otherwise the first code.
     pub fn code(&self) -> ErrorCode {
-        let codes = || self.list.iter().map(ErrorCode::of);
+        let codes = || self.list.iter().map(ErrorCode::from_diagnostic);
         let protected = codes().find(|code| *code == ErrorCode::ProtectedFileViolation);
         protected.or_else(|| codes().next()).unwrap_or(ErrorCode::SchemaViolation)
     }
 
     /// Returns the diagnostics with this code.
     pub fn with_code(&self, code: ErrorCode) -> impl Iterator<Item = &Diagnostic> {
-        self.list.iter().filter(move |mistake| ErrorCode::of(mistake) == code)
+        self.list.iter().filter(move |mistake| ErrorCode::from_diagnostic(mistake) == code)
     }
 }
 
@@ -53,7 +53,7 @@ impl fmt::Display for Mistakes {
 
 impl ErrorCode {
     /// Returns the code of a diagnostic (EX-18).
-    pub fn of(mistake: &Diagnostic) -> Self {
+    pub fn from_diagnostic(mistake: &Diagnostic) -> Self {
         match &mistake.problem {
             Problem::TooLarge { .. } => Self::InputTooLarge,
             Problem::Syntax(_) | Problem::Unwritable | Problem::TooDeep => Self::InvalidJson,

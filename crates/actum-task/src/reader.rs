@@ -394,7 +394,7 @@ pub(super) fn parsed<T: std::str::FromStr>(form: Form, value: &Value<'_>) -> Res
     let text = reader::text(form, value)?;
     let Form::Text(expected) = form else { return Err(reader::not(form, value)) };
     text.parse().map_err(|_| {
-        let found = Excerpt::of(text.as_bytes());
+        let found = Excerpt::new(text.as_bytes());
         Fault::at(value.span.start, Problem::Characters { expected, found })
     })
 }
@@ -405,7 +405,7 @@ pub(super) fn json(text: &str, form: Form, value: &Value<'_>) -> Taken<JsonText>
         return Err(reader::not(form, value).into());
     }
     // INVARIANT: it fails only if a name occurs twice in it, which `check_names` reports.
-    JsonText::of(value, text).map_err(|_| Faults::default())
+    JsonText::from_value(value, text).map_err(|_| Faults::default())
 }
 
 /// Requires `true`.
@@ -413,7 +413,7 @@ pub(super) fn truth(form: Form, value: &Value<'_>) -> Result<(), Fault> {
     match &value.content {
         Content::Boolean(true) => Ok(()),
         Content::Boolean(false) => {
-            let found = Excerpt::of(b"false");
+            let found = Excerpt::new(b"false");
             Err(Fault::at(value.span.start, Problem::Word { expected: form, found, nearest: None }))
         }
         Content::Null

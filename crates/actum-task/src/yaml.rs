@@ -40,7 +40,7 @@ impl Node {
     pub(super) fn read(text: &[u8]) -> Result<Self, Diagnostic> {
         let text = std::str::from_utf8(text).map_err(|error| {
             let message = "YAML is UTF-8, and the byte here is not".to_owned();
-            mistake(Some(Place::of(text, error.valid_up_to())), message)
+            mistake(Some(Place::new(text, error.valid_up_to())), message)
         })?;
         let options = serde_saphyr::options! {
             duplicate_keys: DuplicateKeyPolicy::Error,
@@ -52,10 +52,10 @@ impl Node {
             with_snippet: false,
         };
         let read: Result<Spanned<NodeKind>, _> = serde_saphyr::from_str_with_options(text, options);
-        read.map(Self::of).map_err(|error| refused(&error))
+        read.map(Self::new).map_err(|error| refused(&error))
     }
 
-    fn of(spanned: Spanned<NodeKind>) -> Self {
+    fn new(spanned: Spanned<NodeKind>) -> Self {
         Self { start: start(&spanned.referenced), kind: spanned.value }
     }
 
@@ -187,7 +187,7 @@ impl<'de> Visitor<'de> for Reader {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<NodeKind, A::Error> {
         let mut elements = Vec::new();
         while let Some(element) = seq.next_element::<Spanned<NodeKind>>()? {
-            elements.push(Node::of(element));
+            elements.push(Node::new(element));
         }
         Ok(NodeKind::Array(elements))
     }
@@ -196,7 +196,7 @@ impl<'de> Visitor<'de> for Reader {
         let mut members = Vec::new();
         while let Some(name) = map.next_key::<Spanned<NodeKind>>()? {
             let value = map.next_value::<Spanned<NodeKind>>()?;
-            members.push((Node::of(name), Node::of(value)));
+            members.push((Node::new(name), Node::new(value)));
         }
         Ok(NodeKind::Object(members))
     }

@@ -111,7 +111,7 @@ impl Extent {
 }
 
 impl Lines {
-    pub(crate) fn of((added, removed): (u64, u64)) -> Self {
+    pub(crate) fn new((added, removed): (u64, u64)) -> Self {
         Self { added, removed }
     }
 
@@ -189,12 +189,12 @@ impl Change {
             (File(..), Directory(_)) => (None, of_directory(ChangeKind::DirectoryCreated)),
             (Nothing | Directory(_) | File(..), _) => (None, None),
         };
-        first.into_iter().chain(Self::of(path, from, sides, extent)).chain(last)
+        first.into_iter().chain(Self::new(path, from, sides, extent)).chain(last)
     }
 
     /// Returns the effect on a path, if it changed. `from` is the old path of a renamed file, and `before` the object
     /// that was there.
-    fn of(
+    fn new(
         path: &RelPath,
         from: Option<&RelPath>,
         (before, after): (Held<'_>, Held<'_>),
@@ -239,7 +239,7 @@ pub(crate) struct Renames<K> {
 
 impl<K: Copy + Ord> Renames<K> {
     /// Computes the renames from the old path of each moved file, keyed by its new path.
-    pub(crate) fn of(moves: &BTreeMap<K, K>, was_file: impl Fn(K) -> bool) -> Self {
+    pub(crate) fn new(moves: &BTreeMap<K, K>, was_file: impl Fn(K) -> bool) -> Self {
         let mut renames = Self { from: BTreeMap::new(), gone: BTreeSet::new() };
         for free in moves.keys().copied().filter(|to| !was_file(*to)) {
             let mut to = free;
@@ -276,7 +276,7 @@ mod tests {
 
     fn renames(moves: &[(char, char)], files: &str) -> Vec<(char, char)> {
         let moves = moves.iter().map(|&(from, to)| (to, from)).collect();
-        let renames = Renames::of(&moves, |path| files.contains(path));
+        let renames = Renames::new(&moves, |path| files.contains(path));
         renames.from.into_iter().map(|(to, from)| (from, to)).collect()
     }
 

@@ -61,7 +61,7 @@ pub(crate) enum Scan {
 
 impl Scan {
     /// Returns the check for a journal whose head was written in `written`.
-    pub(crate) fn of(written: Epoch, now: Epoch) -> Self {
+    pub(crate) fn new(written: Epoch, now: Epoch) -> Self {
         if written == now { Self::Tail } else { Self::Everything }
     }
 }

@@ -81,7 +81,7 @@ impl PathChange {
             let change = changes.iter().find(|change| change.path == *path);
             change.is_some_and(|change| matches!(change.after, State::File { .. }))
         };
-        let renames = Renames::of(&moves, will_be_file);
+        let renames = Renames::new(&moves, will_be_file);
         let from: Vec<_> =
             changes.iter().map(|change| renames.from(&change.path).cloned()).collect();
         let reversed = changes.into_iter().zip(from).map(|(change, renamed_from)| {

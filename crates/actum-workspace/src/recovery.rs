@@ -75,7 +75,7 @@ impl<D: Disk> Workspace<D> {
 
     /// Returns the runs in the journal, and whether a torn record follows them.
     fn read_runs(&mut self) -> Result<(Vec<LoggedRun>, bool)> {
-        let scan = Scan::of(self.journal.epoch(), self.epoch);
+        let scan = Scan::new(self.journal.epoch(), self.epoch);
         let reader = match scan {
             Scan::Tail => RunReader::without_post_bytes(),
             Scan::Everything => RunReader::with_post_bytes(),

@@ -32,7 +32,7 @@ pub struct SnapshotId(Digest);
 
 impl SnapshotId {
     /// Returns the id of the snapshot with a name of these parts.
-    pub fn of(name: &[&str]) -> Self {
+    pub fn new(name: &[&str]) -> Self {
         let parts: Vec<_> = name.iter().map(|part| part.as_bytes()).collect();
         Self(Digest::tagged("actum/snapshot/v1", &parts))
     }

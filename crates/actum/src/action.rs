@@ -143,7 +143,7 @@ impl<D: Disk> Engine<D> {
     fn story(&mut self, plan: &PlanEnvelope, wait: bool) -> Result<ActionReport> {
         // Anything that could prevent the report is checked before the action has an effect.
         let (workspace, id) = (self.workspace_id(wait)?, self.workspace.new_id()?);
-        ActionReport::of(plan, id, workspace, self.now())
+        ActionReport::from_action(plan, id, workspace, self.now())
     }
 
     /// Records the outcome, and returns the result.

@@ -126,7 +126,7 @@ fn seen_since(log: &dyn Log, oldest: u64) -> std::result::Result<BTreeSet<u64>, 
     loop {
         let newest = log.newest_of_kind(EntryKind::AlertSeen, before, PAGE)?;
         for &index in &newest {
-            let facts = EntryFacts::of(EntryKind::AlertSeen, &log.sound_entry(index)?.body);
+            let facts = EntryFacts::parse(EntryKind::AlertSeen, &log.sound_entry(index)?.body);
             let facts = facts.map_err(|error| LedgerError::entry(index, &error))?;
             seen.extend(facts.follows.map(|(alert, _)| alert));
         }

@@ -186,7 +186,7 @@ impl<D: Disk> Engine<D> {
     /// Creates the engine of an open workspace.
     pub fn new(mut workspace: Workspace<D>, root: &Path, records: Records) -> Self {
         workspace.set_withholds(withholds(root));
-        let (place, root) = (Place::of(root), Quoted(root.as_os_str().as_bytes()).to_string());
+        let (place, root) = (Place::new(root), Quoted(root.as_os_str().as_bytes()).to_string());
         let rules = Rules::Fixed(Policy::default(), Cedar::default());
         Self {
             workspace,

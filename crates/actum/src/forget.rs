@@ -132,7 +132,7 @@ pub fn missing_runs(
         let Some(&index) = log.newest_of_kind(kind, Some(before), 1)?.first() else { break };
         before = index;
         let entry = log.sound_entry(index)?;
-        let facts = EntryFacts::of(kind, &entry.body);
+        let facts = EntryFacts::parse(kind, &entry.body);
         let facts = facts.map_err(|error| LedgerError::entry(index, &error))?;
         let is_meant =
             facts.workspace == Some(workspace) && facts.status == Some(Status::Succeeded);

@@ -149,13 +149,13 @@ impl GrantedLease {
 
     /// Returns the state at `now`.
     pub fn state(&self, now: Timestamp) -> LeaseState {
-        LeaseState::of(&self.granted.terms, &self.row, now)
+        LeaseState::new(&self.granted.terms, &self.row, now)
     }
 }
 
 impl LeaseState {
     /// Returns the state of a block with these terms and the ledger's `row`.
-    pub fn of(terms: &LeaseTerms, row: &LeaseRow, now: Timestamp) -> Self {
+    pub fn new(terms: &LeaseTerms, row: &LeaseRow, now: Timestamp) -> Self {
         if row.revoked.is_some() {
             Self::Revoked
         } else if terms.expires.is_some_and(|at| now >= at) {

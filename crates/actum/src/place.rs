@@ -26,7 +26,7 @@ pub struct Place {
 
 impl Place {
     /// Inspects the root of a workspace and the directories above it.
-    pub(crate) fn of(root: &Path) -> Self {
+    pub(crate) fn new(root: &Path) -> Self {
         let real = real(root);
         let is_there = |path: &Path, name| path.join(name).symlink_metadata().is_ok();
         let judged: Vec<&Path> = enclosing(&real).collect();

@@ -137,7 +137,7 @@ impl PolicyInForce {
 
     /// Returns the position of the workspace, for the gates.
     pub fn place(&self) -> Place {
-        Place::of(&self.root)
+        Place::new(&self.root)
     }
 
     /// Adds the protected paths of a profile.
@@ -211,7 +211,7 @@ impl PolicyFiles {
         let notify = widening.and_then(|file| file.notify.clone());
         let mut sandbox = widening.map(|file| file.sandbox.clone()).unwrap_or_default();
         // A cache is named from the outermost root: in a nested one, the path may be an ordinary file of the outer.
-        if !sandbox.caches.is_empty() && !Place::of(root).enclosing.is_empty() {
+        if !sandbox.caches.is_empty() && !Place::new(root).enclosing.is_empty() {
             sandbox.caches.clear();
         }
         let plugins = widening.map(|file| file.plugins).unwrap_or_default();
@@ -258,7 +258,7 @@ impl PolicyFiles {
         let written = written.chain(enclosing.iter().map(|(file, _)| file));
         let task_envelopes = written.map(|file| file.task_envelopes).max().unwrap_or_default();
         let (operator, named) = if counts_in_full { (operator, None) } else { (None, operator) };
-        let (policy, ignored) = Policy::of(operator, own);
+        let (policy, ignored) = Policy::new(operator, own);
         let policy = policy.enclosed(enclosing).tightened(Source::Operator, named);
         let policy = policy.tightened(Source::System, system);
         let beside = self.operator.as_deref();

@@ -124,7 +124,7 @@ impl Request {
             root: root.to_owned(),
             tenant: tenant.clone(),
             time,
-            ..Case::of(change)
+            ..Case::new(change)
         };
         let decision = judge_lease(&Bundle::new(Digest::of(b""), case), policy);
         match decision.verdict {

@@ -152,22 +152,22 @@ impl WayBack {
 impl Request {
     /// Creates a request to apply operations.
     pub fn apply(operations: Vec<Operation>) -> Self {
-        Self::of(Work::Apply(operations))
+        Self::new(Work::Apply(operations))
     }
 
     /// Creates a request to undo a change.
     pub fn undo(which: Which) -> Self {
-        Self::of(Work::Undo(which))
+        Self::new(Work::Undo(which))
     }
 
     /// Creates a request to redo an undone change.
     pub fn redo(which: Which) -> Self {
-        Self::of(Work::Redo(which))
+        Self::new(Work::Redo(which))
     }
 
     /// Creates a request to adopt the changes of another program since a snapshot.
     pub fn adopt(snapshot: SnapshotId) -> Self {
-        Self::of(Work::Adopt(snapshot))
+        Self::new(Work::Adopt(snapshot))
     }
 
     /// Creates a request to restore a snapshot after the gates refused to adopt the plan `refused`, which found
@@ -177,10 +177,10 @@ impl Request {
         refused: RunId,
         found: BTreeMap<RelPath, Option<Digest>>,
     ) -> Self {
-        Self::of(Work::Restore { snapshot, refused: Some(refused), found })
+        Self::new(Work::Restore { snapshot, refused: Some(refused), found })
     }
 
-    fn of(work: Work) -> Self {
+    fn new(work: Work) -> Self {
         Self {
             work,
             limits: Limits::default(),

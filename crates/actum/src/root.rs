@@ -43,7 +43,7 @@ impl Root {
         private: &[PathBuf],
         check_place: impl FnOnce(&Path, RootState) -> std::result::Result<(), E>,
     ) -> std::result::Result<Self, E> {
-        check_place(path, RootState::of(path))?;
+        check_place(path, RootState::inspect(path))?;
         Records::check_home(home, path)?;
         let within = private.iter().filter_map(|place| place.strip_prefix(path).ok());
         // A place that cannot be the path of a change needs no rule.
@@ -115,10 +115,10 @@ impl Root {
 
 impl RootState {
     /// Returns the state of a directory, from the notes of ledgers in it.
-    pub fn of(root: &Path) -> Self {
+    pub fn inspect(root: &Path) -> Self {
         // Unreadable notes prove nothing.
         let notes = actum_workspace::notes_at(root).unwrap_or_default();
-        match Standing::of(notes, None) {
+        match Standing::read(notes, None) {
             Ok(Standing::Own | Standing::Elsewhere(_)) => Self::Made,
             Ok(Standing::Unrecorded) | Err(_) => Self::New,
         }

@@ -65,7 +65,7 @@ pub(super) fn run(root: &Path, options: &Options) -> Outcome {
 fn measure(rounds: usize) -> Result<Vec<Finish>, Failure> {
     let contents: Vec<Vec<u8>> = (0..FILES).map(content).collect();
     let (plain, text) = (Policy::default(), policy_text());
-    let many = Policy::of(Some(PolicyFile::read(text.as_bytes())?), None).0;
+    let many = Policy::new(Some(PolicyFile::read(text.as_bytes())?), None).0;
     let texts = vec![AccessText { name: "many.cedar".to_owned(), text: access_text() }];
     let access = Policy::default().with_access(texts.clone());
     let (case, cedar) = (case()?, Cedar::default());
@@ -165,7 +165,7 @@ fn case() -> Result<Case, Failure> {
             removed: 1,
         })
     };
-    Ok(Case::of((0..FILES).map(effect).collect::<Result<_, _>>()?))
+    Ok(Case::new((0..FILES).map(effect).collect::<Result<_, _>>()?))
 }
 
 fn policy_text() -> String {

@@ -135,7 +135,7 @@ pub(super) struct Summary {
 
 impl Summary {
     /// `None` when there are no times.
-    pub(super) fn of(times: &[Duration]) -> Option<Self> {
+    pub(super) fn new(times: &[Duration]) -> Option<Self> {
         let mut sorted = times.to_vec();
         sorted.sort_unstable();
         let rounds = sorted.len();
@@ -166,7 +166,7 @@ mod tests {
     fn summary(times: impl IntoIterator<Item = u64>) -> Option<(u64, u64)> {
         let times: Vec<_> = times.into_iter().map(Duration::from_micros).collect();
         let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap();
-        Summary::of(&times).map(|summary| (micros(summary.median), micros(summary.p95)))
+        Summary::new(&times).map(|summary| (micros(summary.median), micros(summary.p95)))
     }
 
     #[test]

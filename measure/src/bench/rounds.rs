@@ -175,7 +175,7 @@ impl Entrant {
         if let Err(why) = &self.contestant {
             return Err(why.clone());
         }
-        let summary = |times: &[Duration]| Summary::of(times).ok_or("no round was timed");
+        let summary = |times: &[Duration]| Summary::new(times).ok_or("no round was timed");
         Ok(Times {
             apply: summary(&clocked.apply)?,
             revert: summary(&clocked.revert)?,

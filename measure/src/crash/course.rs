@@ -54,7 +54,7 @@ pub(super) fn actum(
                 Place::open(grounds, file_system, &mut random)?
             }
         };
-        let choices = Choices::of(&mut random);
+        let choices = Choices::random(&mut random);
         let violations = here.round(&choices, &mut random, &mut tally)?;
         if violations.is_empty() {
             place = Some(here);
@@ -81,7 +81,7 @@ pub(super) fn control(
     for round in 0..rounds {
         let mut random = Random::part(!seed, round);
         let mut place = Place::open(grounds, file_system, &mut random)?;
-        let choices = Choices::of(&mut random);
+        let choices = Choices::random(&mut random);
         let job = place.job(Writer::Plain, choices.shaker);
         let said = place.lose_power(&job, &choices, true, &mut random, &mut tally)?;
         if let Some(first) = said.first() {
@@ -116,7 +116,7 @@ struct Choices {
 }
 
 impl Choices {
-    fn of(random: &mut Random) -> Self {
+    fn random(random: &mut Random) -> Self {
         Self {
             shaker: *random.pick(Shaker::value_variants()),
             cut: *random.pick(&[Cut::Nothing, Cut::Nothing, Cut::Log, Cut::Everything]),

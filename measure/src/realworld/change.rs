@@ -104,8 +104,8 @@ mod tests {
 
     #[test]
     fn the_changes_lead_from_one_tree_to_the_other() {
-        let old = Tree::of(&[("a", b"1", 0o644), ("b", b"2", 0o644), ("c", b"3", 0o644)]);
-        let new = Tree::of(&[("a", b"1", 0o600), ("b", b"2", 0o755), ("d/e", b"\0", 0o644)]);
+        let old = Tree::new(&[("a", b"1", 0o644), ("b", b"2", 0o644), ("c", b"3", 0o644)]);
+        let new = Tree::new(&[("a", b"1", 0o600), ("b", b"2", 0o755), ("d/e", b"\0", 0o644)]);
         let changes = changes(&old, &new);
         let paths: Vec<&[u8]> = changes.iter().map(|change| change.path.as_slice()).collect();
         assert_eq!(paths, [b"b".as_slice(), b"c", b"d/e"]);
@@ -117,8 +117,8 @@ mod tests {
 
     #[test]
     fn text_is_what_is_utf_8_and_keeps_its_mode() {
-        let old = Tree::of(&[("a", b"1", 0o644), ("b", b"2", 0o644), ("c", b"\xff", 0o644)]);
-        let new = Tree::of(&[("a", b"2", 0o644), ("b", b"3", 0o755), ("d", b"", 0o755)]);
+        let old = Tree::new(&[("a", b"1", 0o644), ("b", b"2", 0o644), ("c", b"\xff", 0o644)]);
+        let new = Tree::new(&[("a", b"2", 0o644), ("b", b"3", 0o755), ("d", b"", 0o755)]);
         let changes = changes(&old, &new);
         let texts: Vec<&str> =
             changes.iter().filter_map(|change| Some(change.text()?.path)).collect();

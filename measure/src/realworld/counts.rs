@@ -29,7 +29,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn of(material: &Material) -> Self {
+    pub(super) fn new(material: &Material) -> Self {
         let (renamed, copied) = (material.found.moved.len(), material.found.copied);
         let mut counts = Self { renamed, copied, ..Self::default() };
         for change in &material.changes {
@@ -125,7 +125,7 @@ mod tests {
         ];
         let mut material = material(old, new, &[("from", "to")]);
         material.found.copied = 1;
-        let counts = Counts::of(&material);
+        let counts = Counts::new(&material);
         let one = Counts {
             added: 1,
             deleted: 1,

@@ -102,7 +102,7 @@ pub(super) mod testing {
         new: &[(&str, &[u8], u32)],
         moved: &[(&str, &str)],
     ) -> Material {
-        let [old, new] = [old, new].map(Tree::of);
+        let [old, new] = [old, new].map(Tree::new);
         let changes = changes(&old, &new);
         let moved = moved.iter().map(|(from, to)| Moved { from: (*from).into(), to: (*to).into() });
         let found = Found { moved: moved.collect(), copied: 0 };

@@ -207,12 +207,12 @@ mod tests {
     fn what_a_package_says_of_line_ends_changes_nothing() {
         let place = tempfile::tempdir().unwrap();
         let attributes: &[u8] = b"* text=auto eol=lf ident\n*.bin -diff\n";
-        let old = Tree::of(&[
+        let old = Tree::new(&[
             (".gitattributes", attributes, 0o644),
             ("a \"b\"\n\\", b"1\r\n2\r\n", 0o644),
             ("c.bin", b"$Id$\r\n", 0o644),
         ]);
-        let new = Tree::of(&[
+        let new = Tree::new(&[
             (".gitattributes", attributes, 0o644),
             ("a \"b\"\n\\", b"1\r\n3\r\n\xff", 0o755),
             ("d", b"$Id$\r\n", 0o644),

@@ -25,7 +25,7 @@ pub(super) struct Judged {
 }
 
 impl Judged {
-    pub(super) fn of(changes: &[Change]) -> Result<Self, Failure> {
+    pub(super) fn new(changes: &[Change]) -> Result<Self, Failure> {
         let policy = Policy::default();
         let touched = changes.iter().map(touched).collect::<Result<Vec<_>, _>>()?;
         let case = case(&touched);
@@ -103,7 +103,7 @@ impl Touched<'_> {
             return Trigger::of_mark(Some(after));
         }
         let before = self.before.filter(|_| self.from.is_none());
-        Trigger::may_be(path.name()).then(|| Trigger::of(path.name(), before, after)).flatten()
+        Trigger::may_be(path.name()).then(|| Trigger::detect(path.name(), before, after)).flatten()
     }
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn case(touched: &[Touched<'_>]) -> Case {
         found.extend(findings.into_iter().map(|finding| Found { path: path(), finding }));
     }
     let effects = touched.iter().map(Touched::path_effect).collect();
-    Case { found, triggers, ..Case::of(effects) }
+    Case { found, triggers, ..Case::new(effects) }
 }
 
 fn touched(change: &Change) -> Result<Touched<'_>, Failure> {
@@ -144,7 +144,7 @@ mod tests {
     fn content_that_programs_act_on_by_themselves_is_judged() {
         let new: &[(&str, &[u8], u32)] =
             &[("package.json", br#"{"scripts":{"postinstall":"x"}}"#, 0o644)];
-        let judged = Judged::of(&material(&[], new, &[]).changes).unwrap();
+        let judged = Judged::new(&material(&[], new, &[]).changes).unwrap();
         assert_eq!(judged.verdict, Verdict::NeedsApproval);
     }
 
@@ -153,11 +153,11 @@ mod tests {
     fn what_would_be_held_is_told_with_its_grounds() {
         let new: &[(&str, &[u8], u32)] =
             &[(".github/workflows/ci.yml", b"on: push\n", 0o644), ("src/a", b"a\n", 0o644)];
-        let judged = Judged::of(&material(&[], new, &[]).changes).unwrap();
+        let judged = Judged::new(&material(&[], new, &[]).changes).unwrap();
         assert_eq!(judged.verdict, Verdict::NeedsApproval);
         assert_eq!(judged.grounds.len(), 1);
         assert!(judged.grounds[0].starts_with("tier: R3: `.github/workflows/ci.yml`"));
-        let judged = Judged::of(&material(&[], &new[1..], &[]).changes).unwrap();
+        let judged = Judged::new(&material(&[], &new[1..], &[]).changes).unwrap();
         assert_eq!((judged.verdict, judged.grounds.len()), (Verdict::Allow, 0));
     }
 }

@@ -141,7 +141,7 @@ mod tests {
 
     fn refusals(content: &[u8], diff: &[u8]) -> Refusals {
         let place = tempfile::tempdir().unwrap();
-        let old = Tree::of(&[("a", content, 0o644)]);
+        let old = Tree::new(&[("a", content, 0o644)]);
         run(&old, diff, &place.path().join("place")).unwrap()
     }
 

@@ -192,7 +192,7 @@ mod tests {
         let findings = Findings {
             counts: Counts { added: 1, modified: 2, ..Counts::default() },
             paths: 4,
-            judged: Judged::of(&[]).unwrap(),
+            judged: Judged::new(&[]).unwrap(),
             taken_out: TakenOut::default(),
             git_apply: Ok(Duration::from_millis(10)),
             trials: trials.collect(),

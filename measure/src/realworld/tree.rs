@@ -224,7 +224,7 @@ mod tests {
 
     impl Tree {
         /// Makes a tree of these files, each with content and mode.
-        pub(in super::super) fn of(files: &[(&str, &[u8], u32)]) -> Self {
+        pub(in super::super) fn new(files: &[(&str, &[u8], u32)]) -> Self {
             let mut tree = Self::default();
             for (path, content, mode) in files {
                 tree.put(path.as_bytes(), Leaf { content: (*content).into(), mode: *mode });
@@ -240,7 +240,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let root = parent.path().join("root");
         let written =
-            Tree::of(&[("a/b/c", b"1", 0o644), ("a/run", b"2", 0o755), ("d", NOTHING, 0o600)]);
+            Tree::new(&[("a/b/c", b"1", 0o644), ("a/run", b"2", 0o755), ("d", NOTHING, 0o600)]);
         written.write(&root).unwrap();
         let read = Tree::read(&root).unwrap();
         assert_eq!(read.check_same(&written, Modes::Executable), Ok(()));
@@ -270,7 +270,7 @@ mod tests {
             ("c", NOTHING, 0o644),
             ("e/f", NOTHING, 0o644),
         ];
-        Tree::of(&files).write(&root).unwrap();
+        Tree::new(&files).write(&root).unwrap();
         let found = Tree::read(&root).unwrap();
         let files: [(&str, &[u8], u32); 4] = [
             ("a", b"ore", 0o644),
@@ -279,7 +279,7 @@ mod tests {
             ("c", NOTHING, 0o604),
         ];
         assert_eq!(
-            found.differences(&Tree::of(&files), Modes::Executable),
+            found.differences(&Tree::new(&files), Modes::Executable),
             [
                 "`a` differs from byte 1 on",
                 "`b` has mode 755, and should have 644",
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn there_is_no_room_below_a_file_or_at_a_directory() {
-        let tree = Tree::of(&[("a/b", NOTHING, 0o644)]);
+        let tree = Tree::new(&[("a/b", NOTHING, 0o644)]);
         let room = |path: &str| tree.has_room_for(path.as_bytes());
         assert_eq!(["a", "a/b/c", "a/c", "a-", "b"].map(room), [false, false, true, true, true]);
     }

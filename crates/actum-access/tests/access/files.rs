@@ -32,7 +32,7 @@ fn case(paths: &[&str]) -> Case {
         removed: 0,
     };
     let actor = Actor { user: "ada".to_owned(), uid: 1000, agent: Some("robot".to_owned()) };
-    Case { actor, root: "/srv/app".to_owned(), ..Case::of(paths.iter().map(effect).collect()) }
+    Case { actor, root: "/srv/app".to_owned(), ..Case::new(paths.iter().map(effect).collect()) }
 }
 
 fn bundle(case: Case, policy: &Policy) -> Bundle {

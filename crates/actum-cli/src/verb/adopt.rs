@@ -180,7 +180,7 @@ fn tell_left(session: &Session, changes: &UndeclaredChanges) {
 fn snapshot_id(meant: &[RelPath]) -> SnapshotId {
     let paths: Vec<_> = meant.iter().map(|path| path.to_string()).collect();
     let parts = std::iter::once("actum adopt").chain(paths.iter().map(String::as_str));
-    SnapshotId::of(&parts.collect::<Vec<_>>())
+    SnapshotId::new(&parts.collect::<Vec<_>>())
 }
 
 /// Lists the first paths.

@@ -109,7 +109,7 @@ impl FailureKind for AgentFailure {
     }
 
     fn exit(&self) -> Exit {
-        self.engine_error().map_or(Exit::Refused, Exit::of)
+        self.engine_error().map_or(Exit::Refused, Exit::from_error)
     }
 
     fn hints(&self) -> Vec<String> {

@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         drop(records);
         let (queue, plan) = plans::answered(id, &session.tenant)?;
         let audience = session.screen.audience_of_decisions();
-        session.screen.show(&Shown::of(&queue, &plan, session, (audience, Listing::Folded))?)?;
+        session.screen.show(&Shown::new(&queue, &plan, session, (audience, Listing::Folded))?)?;
         if let Some(command) = own_command {
             session
                 .screen

@@ -133,6 +133,6 @@ fn answer(
     drop(records);
     let (queue, plan) = plans::answered(id, &session.tenant)?;
     let audience = session.screen.audience_of_decisions();
-    session.screen.show(&Shown::of(&queue, &plan, session, (audience, Listing::Folded))?)?;
+    session.screen.show(&Shown::new(&queue, &plan, session, (audience, Listing::Folded))?)?;
     Ok(Exit::Success)
 }

@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if arguments.reverse {
         changes = PathChange::reversed(changes);
     }
-    let files = FileDiffs::of(changes, session.screen.audience());
+    let files = FileDiffs::new(changes, session.screen.audience());
     session.screen.show(&Difference { from, to, files })?;
     Ok(Exit::Success)
 }

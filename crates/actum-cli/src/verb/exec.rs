@@ -161,7 +161,7 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
     let root = root::existing_or_new(&session.start);
     let is_made = root::is_made(root);
     // Checked before the command starts.
-    let checked = is_made.then(|| Checked::of(exec.ending, root, &session.tenant)).transpose()?;
+    let checked = is_made.then(|| Checked::new(exec.ending, root, &session.tenant)).transpose()?;
     let files = policy::files()?;
     let in_force: PolicyInForce = files.read(root)?;
     if let Some(told) = policy::set_aside(&in_force) {
@@ -187,12 +187,12 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
     let end = match exec.attempt(&tried, &runner) {
         Ok(Attempt::Failed { dropped }) => {
             let outcome = Outcome::Dropped { dropped_changes: dropped };
-            return Ok(Executed::of(&tried, &runner, (outcome, true)));
+            return Ok(Executed::new(&tried, &runner, (outcome, true)));
         }
         Ok(Attempt::LeftOut(paths)) => {
             note_left_out(paths, &session.screen);
             let has_failed = !tried.succeeded(&exec.accepted);
-            return Ok(Executed::of(&tried, &runner, (Outcome::LeftOut, has_failed)));
+            return Ok(Executed::new(&tried, &runner, (Outcome::LeftOut, has_failed)));
         }
         Ok(Attempt::Unchanged) => Ok(None),
         Ok(Attempt::Changed { request, left_out }) => {
@@ -221,7 +221,7 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
         Err(error) => Outcome::Refused { error: Box::new(error) },
     };
     let has_failed = !tried.succeeded(&exec.accepted);
-    Ok(Executed::of(&tried, &runner, (outcome, has_failed)))
+    Ok(Executed::new(&tried, &runner, (outcome, has_failed)))
 }
 
 impl Place {
@@ -239,7 +239,7 @@ impl Place {
 
 impl Checked {
     /// Checks that the ledger in use may change the workspace at `root`.
-    fn of(ending: Ending, root: &Path, tenant: &Tenant) -> Result<Self, Failure> {
+    fn new(ending: Ending, root: &Path, tenant: &Tenant) -> Result<Self, Failure> {
         Ok(match ending {
             Ending::Drop => Self::Looked(records::own_root(root, tenant)?),
             Ending::Keep | Ending::Review => {
@@ -274,7 +274,7 @@ fn note_left_out(paths: usize, screen: &Screen) {
 
 /// Makes the missing workspace.
 fn made(ending: Ending, root: &Path, session: &Session) -> Result<Place, Failure> {
-    let place = Checked::of(ending, root, &session.tenant)?.open_or_make()?;
+    let place = Checked::new(ending, root, &session.tenant)?.open_or_make()?;
     session.note_made(root);
     Ok(place)
 }

@@ -194,7 +194,9 @@ impl FailureKind for FileFailure {
     fn exit(&self) -> Exit {
         match self {
             Self::Host(HostError::Engine(error))
-            | Self::Recovery { source: RecoveryError::Engine(error), .. } => Exit::of(error),
+            | Self::Recovery { source: RecoveryError::Engine(error), .. } => {
+                Exit::from_error(error)
+            }
             // The change may be made; the next request settles it.
             Self::Host(
                 HostError::Open(_) | HostError::Log(_) | HostError::Sign(_) | HostError::Stored(_),

@@ -49,7 +49,12 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         Some(prefix) => {
             let (queue, plan) = plans::find(prefix, session)?;
             let audience = session.screen.audience_of_decisions();
-            session.screen.show(&Shown::of(&queue, &plan, session, (audience, Listing::Whole))?)?;
+            session.screen.show(&Shown::new(
+                &queue,
+                &plan,
+                session,
+                (audience, Listing::Whole),
+            )?)?;
         }
         None if arguments.watch => watch::run(session)?,
         None if !arguments.seen.is_empty() => {

@@ -44,7 +44,7 @@ pub(super) struct Kept {
 
 impl Kept {
     /// Reads the record of a run. Its receipt, if there is one, is verified and agrees with it.
-    pub(super) fn of(opened: &Opened, row: RunRow) -> Result<Self, Failure> {
+    pub(super) fn new(opened: &Opened, row: RunRow) -> Result<Self, Failure> {
         let run = row.run;
         let recorded = RecordedRun::read(&opened.log, &Trusted::own()?.keyring, row);
         let recorded = recorded.map_err(actum::Error::from)?;
@@ -96,7 +96,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let opened = Opened::existing(&session.tenant)?;
     let row = opened.run(arguments.run.as_ref(), session)?;
     let run = row.run;
-    let kept = Kept::of(&opened, row)?;
+    let kept = Kept::new(&opened, row)?;
     kept.replay().map_err(|problem| failed(run, problem))?;
     kept.check_lease(&Trusted::own()?.keyring).map_err(|problem| failed(run, problem))?;
     let RecordedRun { intent, receipt, .. } = kept.recorded;

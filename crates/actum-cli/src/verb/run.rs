@@ -115,7 +115,7 @@ pub(super) fn tell_finished(screen: &Screen, finished: &[FinishedTask]) {
 /// Returns the exit code, by the statuses that all entry points share (D-1).
 fn exit(ended: &TaskEnd) -> Exit {
     match &ended.outcome {
-        Outcome::Rejected(_) => ended.cause.as_ref().map_or(Exit::Refused, Exit::of),
+        Outcome::Rejected(_) => ended.cause.as_ref().map_or(Exit::Refused, Exit::from_error),
         Outcome::Executed { .. } if ended.unwritten.is_some() => Exit::NeedsAttention,
         Outcome::Executed { report, .. } => match report.status() {
             ReportStatus::Success => Exit::Success,
@@ -175,7 +175,7 @@ impl ProgressObserver for Lines<'_> {
 
 /// Shows a line for the outcome of each action, and for other events.
 fn show(screen: &Screen, update: &StatusUpdate) -> Result<(), Failure> {
-    match report::ActionLine::of(update) {
+    match report::ActionLine::new(update) {
         Some(line) => line.show(screen),
         None => {
             if let (Phase::Archiving, Some(message)) = (update.phase, &update.message) {

@@ -78,7 +78,7 @@ impl Shown {
         let report = view.show(run)?;
         let diff = match diff {
             None => None,
-            Some(audience) => Some(FileDiffs::of(view.diff(run)?, audience)),
+            Some(audience) => Some(FileDiffs::new(view.diff(run)?, audience)),
         };
         let seen = Seen::look(session);
         let (told, unread) = (seen.told(run)?, matches!(seen, Seen::Unreadable));

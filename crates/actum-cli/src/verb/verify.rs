@@ -70,12 +70,12 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         LedgerFailure::Receipt { input, source: Box::new(source), quote }
     })?;
     let unread = unread(&bytes, &keyring.keyring).iter().map(ToString::to_string).collect();
-    session.screen.show(&Verified::of(receipt, inclusion, keyring, unread))?;
+    session.screen.show(&Verified::new(receipt, inclusion, keyring, unread))?;
     Ok(Exit::Success)
 }
 
 impl Verified {
-    fn of(
+    fn new(
         receipt: VerifiedReceipt,
         inclusion: Option<Inclusion>,
         keyring: Trusted,

@@ -44,7 +44,7 @@ impl Invocation {
     }
 
     /// Returns the invocations in which the host can see the effect of this attack.
-    pub(crate) fn of(attack: &Attack) -> &'static [Self] {
+    pub(crate) fn new(attack: &Attack) -> &'static [Self] {
         match (attack.effect, attack.course) {
             // It is detected by its beat, which the host sees only in a cache.
             (_, Course::SupervisorKilled | Course::SupervisorKilledEarly) => &[Self::Cache],
@@ -194,7 +194,7 @@ pub(crate) struct Ran {
 
 impl Ran {
     /// Reads the document that `exec --json` wrote.
-    pub(crate) fn of(output: Output, root: &Path) -> Self {
+    pub(crate) fn new(output: Output, root: &Path) -> Self {
         let said = format!(
             "{:?} {:.3000} {:.1000}",
             output.status,
@@ -222,6 +222,6 @@ pub(crate) fn at_terminal(name: &str, way: &str, facts: &str) {
     let (attack, way) = (table::find(name), Invocation::find(way));
     let facts: Facts = serde_json::from_str(facts).unwrap();
     let output = way.exec(&attack, &facts).stdin(Stdio::inherit()).output().unwrap();
-    println!("{}", String::from_utf8_lossy(&Ran::of(output, &facts.workspace).out));
+    println!("{}", String::from_utf8_lossy(&Ran::new(output, &facts.workspace).out));
     course::tell_typed();
 }

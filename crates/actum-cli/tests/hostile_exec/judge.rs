@@ -78,7 +78,7 @@ fn run(attack: &Attack, facts: &Facts, way: Invocation) -> Ran {
     let root = way.root(facts);
     match attack.course {
         Course::Whole | Course::SetUpFails => {
-            Ran::of(way.exec(attack, facts).output().unwrap(), &root)
+            Ran::new(way.exec(attack, facts).output().unwrap(), &root)
         }
         Course::ChildrenIgnored => {
             // Signal handling is inherited.
@@ -87,7 +87,7 @@ fn run(attack: &Attack, facts: &Facts, way: Invocation) -> Ran {
             let exec = way.exec(attack, facts);
             command.arg(exec.get_program()).args(exec.get_args()).current_dir(&root);
             command.envs(exec.get_envs().map(|(name, value)| (name, value.unwrap())));
-            Ran::of(command.output().unwrap(), &root)
+            Ran::new(command.output().unwrap(), &root)
         }
         Course::SupervisorKilled | Course::SupervisorKilledEarly => {
             // The facts about the host are cached then, so its first child is the helper.

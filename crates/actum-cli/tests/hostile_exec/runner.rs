@@ -74,7 +74,7 @@ fn judge(attack: &Attack, user: &User, program: &Path, known: &Path) -> Result<(
     if control.unsaid.is_some() {
         return Ok(());
     }
-    for way in Invocation::of(attack) {
+    for way in Invocation::new(attack) {
         let mut command = Command::new(program);
         command.args(["look", attack.name, way.name()]);
         let home = Home::new(user, known);

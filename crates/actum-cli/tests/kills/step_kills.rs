@@ -272,7 +272,7 @@ impl Moment {
 
 impl AtWork {
     /// Returns the descendants of a process, and temporary directories that it holds open.
-    fn of(process: Pid) -> Self {
+    fn new(process: Pid) -> Self {
         let mut children: BTreeMap<i32, Vec<Process>> = BTreeMap::new();
         for number in numbers("/proc") {
             if let Some((parent, started)) = parent_and_start(number) {
@@ -358,7 +358,7 @@ fn kill_at_each(template: &Place) -> Count {
         let end = copy.traced(|entered| {
             let is_now = moment.is_now(entered, &mut made);
             if is_now {
-                at_work = AtWork::of(entered.process);
+                at_work = AtWork::new(entered.process);
             }
             is_now
         });

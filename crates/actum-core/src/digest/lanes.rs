@@ -73,7 +73,7 @@ pub(super) fn hash(messages: &[&[u8]], mut done: impl FnMut(usize, [u8; 32])) {
                 if let Some(lane) = lane {
                     done(lane.message, bytes_of(column(&states, place)));
                 }
-                *lane = waiting.pop().map(|(index, message)| Lane::of(index, message));
+                *lane = waiting.pop().map(|(index, message)| Lane::new(index, message));
                 set_column(&mut states, place, BEGINNING);
             }
             // A lane without a message continues with its last one; its hash is not read.
@@ -101,7 +101,7 @@ struct Lane<'m> {
 }
 
 impl<'m> Lane<'m> {
-    fn of(index: usize, message: &'m [u8]) -> Self {
+    fn new(index: usize, message: &'m [u8]) -> Self {
         let (whole, rest) = message.as_chunks::<BLOCK_BYTES>();
         let ends = if rest.len() < BLOCK_BYTES - LENGTH_BYTES { 1 } else { 2 };
         let mut end = [[0; BLOCK_BYTES]; 2];

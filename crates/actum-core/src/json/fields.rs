@@ -164,7 +164,7 @@ impl Schema {
 
     fn check(&self, member: &Member<'_>, before: &[Field<'_>]) -> Result<(), ShapeProblem> {
         let Some(name) = self.names().find(|name| **name == *member.name) else {
-            let (field, fields) = (Excerpt::of(member.name.as_bytes()), self.fields);
+            let (field, fields) = (Excerpt::new(member.name.as_bytes()), self.fields);
             let meant = suggestion::suggest(&member.name, &self.names().collect::<Vec<_>>());
             return Err(ShapeProblem::Unknown { field, meant, name: self.name, fields });
         };
@@ -172,14 +172,14 @@ impl Schema {
         let earlier = before.iter().find(|before| self.meaning(before.name) == field);
         let Some(earlier) = earlier else { return Ok(()) };
         if earlier.name == name {
-            return Err(ShapeProblem::Doubled { field: Excerpt::of(name.as_bytes()) });
+            return Err(ShapeProblem::Doubled { field: Excerpt::new(name.as_bytes()) });
         }
         let alias = |of: &str| self.aliases.iter().map(|(alias, _)| *alias).find(|it| *it == of);
         let field = self.fields.iter().find(|it| **it == field).copied().unwrap_or(name);
         Err(match (alias(earlier.name), alias(name)) {
             (Some(before), Some(alias)) => ShapeProblem::TwoAliases { field, before, alias },
             (Some(alias), None) | (None, Some(alias)) => ShapeProblem::BothNames { field, alias },
-            (None, None) => ShapeProblem::Doubled { field: Excerpt::of(name.as_bytes()) },
+            (None, None) => ShapeProblem::Doubled { field: Excerpt::new(name.as_bytes()) },
         })
     }
 
@@ -286,7 +286,7 @@ impl<'v> Field<'v> {
             return Err(self.not(Expected::WholeNumber));
         };
         digits.parse().map_err(|_| {
-            let found = Excerpt::of(digits.as_bytes());
+            let found = Excerpt::new(digits.as_bytes());
             self.refused(ShapeProblem::Number { field: self.shown(), max, found })
         })
     }
@@ -301,7 +301,7 @@ impl<'v> Field<'v> {
     }
 
     fn shown(&self) -> Excerpt {
-        Excerpt::of(self.name.as_bytes())
+        Excerpt::new(self.name.as_bytes())
     }
 }
 

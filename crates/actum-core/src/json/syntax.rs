@@ -270,11 +270,11 @@ fn word_at(text: &str, offset: usize) -> Excerpt {
     let word = rest.find(|c| !in_word(c)).unwrap_or(rest.len());
     let word = rest.get(..word).unwrap_or_default();
     if FOREIGN_VALUES.contains(&word) {
-        return Excerpt::of(word.as_bytes());
+        return Excerpt::new(word.as_bytes());
     }
     let first = rest.chars().next().map_or(0, char::len_utf8);
     let more = if word.len() > first { "…" } else { "" };
-    Excerpt::of(format!("{}{more}", rest.get(..first).unwrap_or_default()).as_bytes())
+    Excerpt::new(format!("{}{more}", rest.get(..first).unwrap_or_default()).as_bytes())
 }
 
 /// Refuses sound JSON that is too deep or has too many values, before memory is taken for it. The

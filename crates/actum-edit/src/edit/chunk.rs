@@ -130,7 +130,7 @@ pub enum ChunkError {
 
 /// The splices that make `chunks` in `content`: each chunk lies behind the one before it.
 pub(super) fn splices(chunks: &[Chunk], content: &[u8]) -> Result<Vec<Splice>, ChunkError> {
-    let text = Text::of(content);
+    let text = Text::new(content);
     let mut from = 0;
     let mut splices = Vec::with_capacity(chunks.len());
     for (index, chunk) in chunks.iter().enumerate() {
@@ -169,7 +169,7 @@ struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    fn of(content: &'a [u8]) -> Self {
+    fn new(content: &'a [u8]) -> Self {
         let behind = memchr::memchr_iter(b'\n', content).map(|newline| newline + 1);
         let mut starts: Vec<usize> = std::iter::once(0).chain(behind).collect();
         if starts.last() != Some(&content.len()) {

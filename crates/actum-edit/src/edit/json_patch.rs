@@ -128,7 +128,7 @@ impl JsonPatch {
         let (whole, content) = (content, content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content));
         let mark = whole.len() - content.len();
         let refused = |SyntaxError { offset, problem }| JsonPatchError::NotJson {
-            place: Place::of(whole, mark + offset),
+            place: Place::new(whole, mark + offset),
             problem,
         };
         let text = json::text(content).map_err(refused)?;
@@ -172,14 +172,14 @@ impl JsonText {
     /// # Errors
     /// [`JsonTextError`].
     pub fn new(text: &str) -> Result<Self, JsonTextError> {
-        Ok(Self::of(&Value::read(text.as_bytes())?, text)?)
+        Ok(Self::from_value(&Value::read(text.as_bytes())?, text)?)
     }
 
     /// A value that was read from `text`.
     ///
     /// # Errors
     /// [`ShapeError`] where a name stands twice in an object.
-    pub fn of(value: &Value<'_>, text: &str) -> Result<Self, ShapeError> {
+    pub fn from_value(value: &Value<'_>, text: &str) -> Result<Self, ShapeError> {
         names_are_there_once(value)?;
         Ok(Self(value.text(text).to_owned()))
     }
@@ -205,7 +205,7 @@ fn names_are_there_once(value: &Value<'_>) -> Result<(), ShapeError> {
     let mut seen = std::collections::BTreeSet::new();
     for member in value.members() {
         if !seen.insert(&*member.name) {
-            let field = actum_core::place::Excerpt::of(member.name.as_bytes());
+            let field = actum_core::place::Excerpt::new(member.name.as_bytes());
             let problem = ShapeProblem::Doubled { field };
             return Err(ShapeError { offset: member.name_span.start, problem });
         }

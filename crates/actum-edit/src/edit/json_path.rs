@@ -38,7 +38,7 @@ impl JsonPath {
     /// # Errors
     /// [`JsonPathError`].
     pub fn new(text: &str) -> Result<Self, JsonPathError> {
-        let refused = |problem| JsonPathError { given: Excerpt::of(text.as_bytes()), problem };
+        let refused = |problem| JsonPathError { given: Excerpt::new(text.as_bytes()), problem };
         if text.len() > PATH_BYTES_MAX {
             return Err(refused(JsonPathSyntax::TooLong { bytes: text.len() }));
         }
@@ -53,7 +53,7 @@ impl JsonPath {
                 }
                 let before = error.position().saturating_sub(1);
                 let found = text.get(before..).unwrap_or_default();
-                let found = found.chars().next().map(|c| Excerpt::of(c.to_string().as_bytes()));
+                let found = found.chars().next().map(|c| Excerpt::new(c.to_string().as_bytes()));
                 Err(refused(JsonPathSyntax::Syntax { byte: count(before) + 1, found }))
             }
         }
@@ -71,7 +71,7 @@ impl JsonPath {
 
     /// Returns the excerpt that an error shows.
     pub(super) fn shown(&self) -> Excerpt {
-        Excerpt::of(self.0.as_bytes())
+        Excerpt::new(self.0.as_bytes())
     }
 
     /// Returns true if it compares values.
@@ -100,12 +100,12 @@ impl JsonPath {
             let found = path.query_located(document);
             times = times.saturating_add(found.len());
             for found in found.dedup() {
-                places.push((index, NodePath::of(found.location())));
+                places.push((index, NodePath::new(found.location())));
             }
         }
         match &*places {
             [(_, way)] if times > 1 => {
-                let place = Excerpt::of(way.to_string().as_bytes());
+                let place = Excerpt::new(way.to_string().as_bytes());
                 Err(PathProblem::Repeated { path: self.shown(), place, times })
             }
             _ => Ok(places),
@@ -128,7 +128,7 @@ impl JsonPath {
             (Some(last), false) => {
                 places.push(last);
                 let first = places.iter().take(PLACES_SHOWN_MAX);
-                let first = first.map(|(at, way)| Excerpt::of(shown(at, way).as_bytes()));
+                let first = first.map(|(at, way)| Excerpt::new(shown(at, way).as_bytes()));
                 Err(PathProblem::Several { path, count: places.len(), first: first.collect() })
             }
         }

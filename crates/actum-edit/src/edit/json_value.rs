@@ -103,7 +103,7 @@ impl JsonValueEdit {
         }
         let body = content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content);
         let mark = content.len() - body.len();
-        let place = |offset: usize| Place::of(content, mark + offset);
+        let place = |offset: usize| Place::new(content, mark + offset);
         let refused = |SyntaxError { offset, problem }| JsonValueError::NotJson {
             place: place(offset),
             problem,
@@ -112,7 +112,7 @@ impl JsonValueEdit {
         let strict = strict::strict(text).map_err(|error| error.at(place))?;
         let file = File { text, strict: &strict };
         let way = self.way(file, place)?;
-        let outline = Outline::of(file.strict, &way, self.change().last())
+        let outline = Outline::new(file.strict, &way, self.change().last())
             .map_err(|missed| JsonValueError::missed(missed, self.path(), &way, place))?;
         let pieces = self.pieces(file, &outline, place)?;
         gate::prove(file, (&way, &outline), self.change(), &pieces)?;
@@ -148,11 +148,11 @@ impl JsonValueEdit {
         outline: &Outline,
         place: impl Fn(usize) -> Place,
     ) -> Result<Vec<Piece>, JsonValueError> {
-        let sketch = Sketch::of(file, outline);
+        let sketch = Sketch::new(file, outline);
         let mut room = Room::beside(file.text.len());
         match self.change() {
             Change::Update { value } => {
-                let parcel = Parcel::of(value)?;
+                let parcel = Parcel::new(value)?;
                 shallow(outline.levels.len(), &parcel)?;
                 let spot = sketch.spot();
                 let layout = spot.layout_of(&parcel.node, spot.chosen);
@@ -164,10 +164,10 @@ impl JsonValueEdit {
             Change::Add { key, value } => {
                 let object = object(outline, self.path(), &place)?;
                 if let Some(there) = object.member(file.strict, key) {
-                    let (name, place) = (Excerpt::of(key.as_bytes()), place(there.name.start));
+                    let (name, place) = (Excerpt::new(key.as_bytes()), place(there.name.start));
                     return Err(JsonValueError::Exists { name, place });
                 }
-                let parcel = Parcel::of(value)?;
+                let parcel = Parcel::new(value)?;
                 shallow(outline.levels.len(), &parcel)?;
                 add::pieces(file, object, &sketch.spot(), key, parcel, &mut room)
             }
@@ -175,7 +175,7 @@ impl JsonValueEdit {
                 let object = object(outline, self.path(), &place)?;
                 let index = object.index(file.strict, key).ok_or_else(|| {
                     let place = place(object.span.start);
-                    JsonValueError::Missing { name: Excerpt::of(key.as_bytes()), place }
+                    JsonValueError::Missing { name: Excerpt::new(key.as_bytes()), place }
                 })?;
                 Ok(remove::pieces(file, object, index))
             }

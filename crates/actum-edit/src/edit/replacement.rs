@@ -132,7 +132,7 @@ impl Replacement {
                 Err(ReplacementError::Missing { old: old.clone(), near })
             }
             ([_, _, ..], Occurrences::One) => {
-                let (old, lines) = (old.clone(), Lines::of(content, places));
+                let (old, lines) = (old.clone(), Lines::new(content, places));
                 Err(ReplacementError::Ambiguous { old, lines })
             }
             (places, _) if places.len() > OCCURRENCES_MAX => {

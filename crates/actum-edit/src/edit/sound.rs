@@ -175,7 +175,7 @@ fn unsound(content: &[u8], body: &[u8], unread: Unread) -> Unsound {
 
 fn at(content: &[u8], body: &[u8], offset: usize, problem: UnsoundProblem) -> Unsound {
     let mark = content.len() - body.len();
-    let Place { line, column } = Place::of(content, mark + offset);
+    let Place { line, column } = Place::new(content, mark + offset);
     Unsound::At { line, column, problem }
 }
 

@@ -112,7 +112,7 @@ fn splices(
     }
     let body = content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content);
     let mark = content.len() - body.len();
-    let place = |offset: usize| Place::of(content, mark + offset);
+    let place = |offset: usize| Place::new(content, mark + offset);
     let text = std::str::from_utf8(body)
         .map_err(|error| YamlError::NotUtf8 { place: place(error.valid_up_to()) })?;
     let before = Loaded::read(text).map_err(|error| error.in_file())?;

@@ -180,7 +180,7 @@ impl<'a> Reader<'a> {
 
     /// Refuses a line outside of the patch that only a change can have put there.
     fn refuse_outside(&self, line: &[u8]) -> Result<(), ParseError> {
-        let found = Excerpt::of(line);
+        let found = Excerpt::new(line);
         if is_section(line.trim_ascii_start()) {
             return Err(self.error(CodexProblem::Outside { found }));
         }
@@ -264,7 +264,7 @@ impl<'a> Reader<'a> {
         while let Some(rest) = self.current().and_then(|line| line.strip_prefix(b"@@")) {
             let anchor = rest.trim_ascii();
             if is_range(anchor) {
-                let found = Excerpt::of(anchor);
+                let found = Excerpt::new(anchor);
                 return Err(self.error(CodexProblem::HunkHeader { found }));
             }
             if !rest.is_empty() && !rest.starts_with(b" ") {
@@ -304,9 +304,9 @@ impl<'a> Reader<'a> {
         match self.current() {
             None => ParseError::whole(Problem::Codex(CodexProblem::NoEnd)),
             Some(line) if line.starts_with(b"--- ") || line.starts_with(b"diff --git ") => {
-                self.error(CodexProblem::Diff { found: Excerpt::of(line) })
+                self.error(CodexProblem::Diff { found: Excerpt::new(line) })
             }
-            Some(line) => self.error(CodexProblem::Unexpected { found: Excerpt::of(line) }),
+            Some(line) => self.error(CodexProblem::Unexpected { found: Excerpt::new(line) }),
         }
     }
 }

@@ -70,7 +70,7 @@ impl Refusal {
 
     /// Adds the line and column in `input`.
     pub(super) fn placed(self, input: &[u8]) -> ParseError {
-        ParseError::at(Place::of(input, self.offset), self.problem)
+        ParseError::at(Place::new(input, self.offset), self.problem)
     }
 }
 

@@ -99,7 +99,7 @@ fn operation(value: &Value<'_>, text: &str) -> Result<PatchOperation, Refusal> {
             Ok(PatchOperation::Copy { from, path })
         }
         other => {
-            let found = Excerpt::of(other.as_bytes());
+            let found = Excerpt::new(other.as_bytes());
             Err(Refusal::at(name.value.span.start, DocumentProblem::UnknownOperation { found }))
         }
     }
@@ -107,7 +107,7 @@ fn operation(value: &Value<'_>, text: &str) -> Result<PatchOperation, Refusal> {
 
 fn with_value(fields: &Fields<'_>, text: &str) -> Result<(Pointer, JsonText), Refusal> {
     let path = pointer(fields.required("path")?)?;
-    Ok((path, JsonText::of(fields.required("value")?.value, text)?))
+    Ok((path, JsonText::from_value(fields.required("value")?.value, text)?))
 }
 
 fn with_source(fields: &Fields<'_>) -> Result<(Pointer, Pointer), Refusal> {

@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
 
     /// Refuses a line outside of blocks that only a change can have put there.
     fn check_outside(&self, line: &[u8]) -> Result<(), ParseError> {
-        let found = Excerpt::of(line);
+        let found = Excerpt::new(line);
         let text = line.trim_ascii();
         let is_arrow = text.starts_with(b"<<<<<") || text.starts_with(b">>>>>");
         if is_arrow || text == DIVIDER.as_bytes() {

@@ -97,7 +97,7 @@ impl Search<'_> {
                     [] => return Ok(None),
                     [at] => *at,
                     [_, _, ..] => {
-                        let lines = Lines::of(self.content, places);
+                        let lines = Lines::new(self.content, places);
                         return Err(HunkError::Ambiguous { hunk: number, lines });
                     }
                 }

@@ -112,11 +112,11 @@ fn a_manifest_has_at_most_64_kib() {
 /// FE-14: a kernel finds its task in the result of a manifest that is rejected, too.
 #[test]
 fn the_task_of_a_rejected_manifest_is_found_where_it_is_sound() {
-    let asked = Asked::of(MOVE.replace("\"input\"", "\"inputs\"").as_bytes());
+    let asked = Asked::new(MOVE.replace("\"input\"", "\"inputs\"").as_bytes());
     assert_eq!(asked.task.unwrap().as_str(), "t-1");
     assert_eq!(asked.capability.unwrap(), "FILE_MOVE");
-    assert_eq!(Asked::of(b"no JSON").task, None);
-    assert_eq!(Asked::of(MOVE.replace("t-1", "t 1").as_bytes()).task, None);
+    assert_eq!(Asked::new(b"no JSON").task, None);
+    assert_eq!(Asked::new(MOVE.replace("t-1", "t 1").as_bytes()).task, None);
 }
 
 /// FE-3

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Reads bytes as a manifest, and compares with another reader of JSON.
 pub(crate) fn check(bytes: &[u8]) {
-    let asked = Asked::of(bytes);
+    let asked = Asked::new(bytes);
     assert_eq!(asked.digest, Digest::of(bytes));
     match Manifest::read(bytes) {
         Ok(manifest) => accepted(bytes, &manifest, &asked),

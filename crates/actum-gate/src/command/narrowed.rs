@@ -16,7 +16,7 @@ pub struct NarrowedRules<'a> {
 
 impl<'a> NarrowedRules<'a> {
     /// Combines the rules of several policies, all of which fully apply.
-    pub fn of(rules: impl IntoIterator<Item = &'a CommandRules>) -> Self {
+    pub fn new(rules: impl IntoIterator<Item = &'a CommandRules>) -> Self {
         Self { rules: rules.into_iter().collect(), narrowing: Vec::new() }
     }
 

@@ -175,7 +175,7 @@ pub enum LeadsTo {
 impl LinkFound {
     /// Resolves a link with this target by its names alone, without following other links in it. So `..`
     /// after a name may lead anywhere, since that name may be a link.
-    pub fn of(path: &RelPath, target: &[u8]) -> Self {
+    pub fn new(path: &RelPath, target: &[u8]) -> Self {
         Self { path: PathName(path.clone()), leads_to: leads_to(path, target) }
     }
 
@@ -238,7 +238,7 @@ impl TriggerFound {
             matches!(of, EffectKind::Created | EffectKind::Modified | EffectKind::Renamed)
         };
         let found = change.iter().filter(|it| written(&it.effect)).filter_map(|it| {
-            let trigger = Trigger::of(it.path.0.name(), None, b"")?;
+            let trigger = Trigger::detect(it.path.0.name(), None, b"")?;
             Some(Self { path: it.path.clone(), trigger })
         });
         found.collect()
@@ -247,7 +247,7 @@ impl TriggerFound {
 
 impl Case {
     /// Makes a case of a change alone: by an unknown requester, without limits or special facts.
-    pub fn of(change: Vec<PathEffect>) -> Self {
+    pub fn new(change: Vec<PathEffect>) -> Self {
         let nothing = Digest::of(b"");
         Self {
             plan: nothing,

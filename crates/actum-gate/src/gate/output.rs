@@ -38,7 +38,7 @@ fn trigger(names: &[&[u8]], content: OutputContent<'_>) -> Option<Trigger> {
         return Trigger::of_mark(bytes);
     }
     match bytes {
-        Some(bytes) => Trigger::of(last, None, bytes),
+        Some(bytes) => Trigger::detect(last, None, bytes),
         // Streamed content is an export of a ledger, whose beginning is never that of a repository.
         None => Trigger::of_beginning(last, b""),
     }

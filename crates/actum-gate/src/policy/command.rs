@@ -50,7 +50,7 @@ impl Policy {
 
     fn command_rules(&self) -> NarrowedRules<'_> {
         let layers = self.layers();
-        let rules = NarrowedRules::of(layers.iter().map(|layer| &layer.commands.rules));
+        let rules = NarrowedRules::new(layers.iter().map(|layer| &layer.commands.rules));
         let narrowing = layers.iter().map(|layer| &layer.commands.narrowing);
         narrowing.fold(rules, NarrowedRules::narrowed_by)
     }
@@ -79,7 +79,7 @@ pub(super) fn rules(root: &Table<'_>) -> Result<CommandRules, PolicyFileError> {
         .iter()
         .map(|table| LoadedRule::new(rule(table)?).map_err(|problem| mistake(table, &problem)));
     let rules = rules.collect::<Result<Vec<_>, Diagnostic>>()?;
-    CommandRules::of(rules).map_err(|_| too_many())
+    CommandRules::from_rules(rules).map_err(|_| too_many())
 }
 
 fn rule(table: &Table<'_>) -> Result<CommandRule, Diagnostic> {

@@ -64,7 +64,7 @@ fn check<'r>(
     path: &RelPath,
     own: impl IntoIterator<Item = &'r PathRule>,
 ) -> Result<(), NoException> {
-    let spellings = Spellings::of(path);
+    let spellings = Spellings::from_path(path);
     let mut is_protected = false;
     for (guard, group) in groups_covering(&spellings) {
         match group.exceptions {

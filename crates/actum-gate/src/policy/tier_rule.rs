@@ -124,7 +124,7 @@ pub(crate) fn check_examples(
             example: example.to_owned(),
             message: error.problem.to_string(),
         })?;
-        let path = crate::spelling::Spellings::of(&path);
+        let path = crate::spelling::Spellings::from_path(&path);
         Ok(guards.iter().any(|guard| guard.covers(&path)))
     };
     for example in matches.iter().map(AsRef::as_ref) {

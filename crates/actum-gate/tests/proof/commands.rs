@@ -23,7 +23,7 @@ fn told(text: &str) -> String {
 }
 
 fn operator(text: &str) -> Policy {
-    Policy::of(Some(file(text)), None).0
+    Policy::new(Some(file(text)), None).0
 }
 
 fn line(text: &str) -> CommandLine {
@@ -52,7 +52,7 @@ fn verdict(policy: &Policy, text: &str) -> Verdict {
 #[test]
 fn nothing_runs_without_a_rule_that_allows_it() {
     let ask = "[[command]]\nargv = ['make']\ndecision = 'ask'\n";
-    let workspace = Policy::of(None, Some((file(CARGO), Trust::Untrusted))).0;
+    let workspace = Policy::new(None, Some((file(CARGO), Trust::Untrusted))).0;
     for policy in [Policy::default(), operator(""), operator(ask), workspace] {
         for text in ["cargo test", "true", "/bin/cargo test"] {
             let (verdict, ground) = said(&policy, &[text]);
@@ -69,7 +69,7 @@ fn nothing_runs_without_a_rule_that_allows_it() {
 fn the_strictest_command_is_told_with_its_rule_and_whose_it_is() {
     let own = "[[command]]\nargv = ['cargo', 'test', '--release']\ndecision = 'ask'\nreason = 'it is slow'\n\
                [[command]]\nargv = ['rm']\ndecision = 'deny'\n";
-    let (policy, _) = Policy::of(Some(file(CARGO)), Some((file(own), Trust::Untrusted)));
+    let (policy, _) = Policy::new(Some(file(CARGO)), Some((file(own), Trust::Untrusted)));
     let allowed = r#"the rule `["cargo", "test", …]` allows it (the operator's policy)"#;
     let asked = "the rule `[\"cargo\", \"test\", \"--release\", …]` asks for a person's agreement: it \
                  is slow (this workspace's policy)";
@@ -133,7 +133,7 @@ fn a_workspace_allows_commands_only_when_it_is_trusted() {
     let own = "[[command]]\nargv = ['make', 'test']\nexact = true\ndecision = 'allow'\nmatch = ['make test']\n\
                [[command]]\nargv = ['cargo', 'test']\ndecision = 'ask'\n\
                [[command]]\nargv = ['npm', 'ci']\nexact = true\ndecision = 'ask'\n";
-    let of = |trust| Policy::of(Some(file(CARGO)), Some((file(own), trust)));
+    let of = |trust| Policy::new(Some(file(CARGO)), Some((file(own), trust)));
     let (untrusted, ignored) = of(Trust::Untrusted);
     assert_eq!(ignored, [Ignored::Commands(1)]);
     let (trusted, ignored) = of(Trust::Trusted);
@@ -147,7 +147,7 @@ fn a_workspace_allows_commands_only_when_it_is_trusted() {
         assert_eq!((verdict(&untrusted, text), verdict(&trusted, text)), (before, after), "{text}");
     }
     let alone = file("[[command]]\nargv = ['rm']\ndecision = 'deny'\n");
-    let (_, ignored) = Policy::of(None, Some((alone, Trust::Untrusted)));
+    let (_, ignored) = Policy::new(None, Some((alone, Trust::Untrusted)));
     assert_eq!(ignored, [], "all of it counts");
 }
 
@@ -329,8 +329,10 @@ fn a_change_comes_with_a_thousand_commands_at_most() {
 #[test]
 fn rules_that_are_kept_are_read_back_and_sorted() {
     let second = "[[command]]\nargv = ['ls', ['-l', '-a']]\nexact = true\ndecision = 'ask'\n";
-    let (policy, _) =
-        Policy::of(Some(file(&format!("{second}{CARGO}"))), Some((file(second), Trust::Untrusted)));
+    let (policy, _) = Policy::new(
+        Some(file(&format!("{second}{CARGO}"))),
+        Some((file(second), Trust::Untrusted)),
+    );
     let bytes = policy.to_vec().unwrap();
     let text = String::from_utf8(bytes.clone()).unwrap();
     assert_eq!(Policy::read(&bytes), Ok(policy));
@@ -411,7 +413,7 @@ proptest! {
     ) {
         let with = |rules: &[String]| {
             let workspace = (file(&rules.concat()), Trust::Untrusted);
-            Policy::of(Some(file(&own.concat())), Some(workspace)).0
+            Policy::new(Some(file(&own.concat())), Some(workspace)).0
         };
         let alone = running(&operator(&own.concat()), &lines).verdict;
         let before = running(&with(&narrowing), &lines).verdict;
@@ -432,7 +434,7 @@ proptest! {
         trusted in any::<bool>(),
     ) {
         let trust = if trusted { Trust::Trusted } else { Trust::Untrusted };
-        let of = |rules: &[String]| Policy::of(None, Some((file(&rules.concat()), trust)));
+        let of = |rules: &[String]| Policy::new(None, Some((file(&rules.concat()), trust)));
         prop_assert_eq!(of(&rules), of(&shuffled));
     }
 
@@ -440,7 +442,7 @@ proptest! {
     #[test]
     fn a_policy_with_rules_about_commands_is_read_back(own in any_rules(), other in any_rules()) {
         let workspace = (file(&other.concat()), Trust::Untrusted);
-        let (policy, _) = Policy::of(Some(file(&own.concat())), Some(workspace));
+        let (policy, _) = Policy::new(Some(file(&own.concat())), Some(workspace));
         prop_assert_eq!(Policy::read(&policy.to_vec().unwrap()), Ok(policy));
     }
 }

@@ -264,7 +264,7 @@ fn a_lease_allows_nothing_that_another_gate_denies() {
 #[test]
 fn a_policy_can_require_a_lease_and_an_undo_of_own_work_needs_none() {
     let file = PolicyFile::read(b"version = 1\n[lease]\nrequired = [\"apply\"]\n").unwrap();
-    let (requiring, _) = Policy::of(None, Some((file, actum_gate::policy::Trust::Untrusted)));
+    let (requiring, _) = Policy::new(None, Some((file, actum_gate::policy::Trust::Untrusted)));
     let without = Case { lease: None, ..leased(|_| {}) };
     assert_eq!(judge(&without, &policy()), (Verdict::Allow, Ground::NoLease));
     let (verdict, ground) = judge(&without, &requiring);

@@ -132,7 +132,7 @@ pub fn policy_bytes() -> Vec<u8> {
 /// Makes a case without special facts.
 pub fn case(scope: Scope, budget: Budget, change: Vec<PathEffect>) -> Case {
     let (plan, limits) = (Digest::of(b"plan"), Digest::of(b"limits"));
-    Case { plan, limits, time: at(30), scope, budget, ..Case::of(change) }
+    Case { plan, limits, time: at(30), scope, budget, ..Case::new(change) }
 }
 
 /// Makes a bundle under the policy of these tests.
@@ -201,7 +201,7 @@ pub fn short_result() -> RunResult {
 }
 
 pub fn statement() -> Statement {
-    Statement::of(run_result())
+    Statement::new(run_result())
 }
 
 /// Serialises a statement as it is signed.
@@ -217,7 +217,7 @@ pub fn signed(payload_type: &str, payload: Vec<u8>, keys: &[&TestKey]) -> Envelo
 
 /// Makes the receipt of a run.
 pub fn receipt_of(result: RunResult, keys: &[&TestKey]) -> Envelope {
-    signed(PAYLOAD_TYPE, payload(&Statement::of(result)), keys)
+    signed(PAYLOAD_TYPE, payload(&Statement::new(result)), keys)
 }
 
 pub fn receipt() -> Envelope {

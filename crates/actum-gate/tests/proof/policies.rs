@@ -100,7 +100,7 @@ fn a_workspace_is_judged_with_the_names_above_its_root() {
     assert!(said(&ci, "tier").1.contains("`/srv/p/.github/workflows/ci.yml`"), "{ci:?}");
     // A path that is protected at the root of a project is not protected elsewhere.
     let profile = "[protected]\nprofile = 'agent-executor'\n";
-    let policy = Policy::of(Some(file(profile)), None).0;
+    let policy = Policy::new(Some(file(profile)), None).0;
     let change = vec![touching("x/README.md", EffectKind::Modified)];
     let case = case(Scope::everything(), Budget::unlimited(), change);
     let case = Case { root: "/README.md".to_owned(), ..case };
@@ -177,7 +177,7 @@ fn the_permissions_of_a_file_with_other_names_are_not_changed() {
 #[test]
 fn a_rule_protects_what_it_speaks_of_as_it_is_written() {
     let own = file("[protected]\npaths = [\"stra?e\", \"cafe*\", \"x\\\\:y\"]\n");
-    let policy = Policy::of(Some(own), None).0;
+    let policy = Policy::new(Some(own), None).0;
     for name in ["straße", "cafe\u{301}.txt", "x:y", "CAFETERIA", ".env\u{303}"] {
         assert_eq!(modified(&policy, name).verdict, Verdict::Deny, "{name}");
     }
@@ -216,7 +216,7 @@ fn a_rule_has_as_many_paths_and_examples_as_fit_and_no_more() {
 #[test]
 fn each_profile_protects_its_groups() {
     let of = |profile: &str| {
-        Policy::of(Some(file(&format!("[protected]\nprofile = \"{profile}\"\n"))), None).0
+        Policy::new(Some(file(&format!("[protected]\nprofile = \"{profile}\"\n"))), None).0
     };
     for (name, expected) in [
         (".env", [true, true, true]),
@@ -231,7 +231,7 @@ fn each_profile_protects_its_groups() {
             Profile::ALL.map(|it| modified(&of(it.as_str()), name).verdict == Verdict::Deny);
         assert_eq!(found, expected, "{name}");
     }
-    assert_eq!(Policy::of(None, None).0, Policy::default());
+    assert_eq!(Policy::new(None, None).0, Policy::default());
 }
 
 /// D-5, D-4: a new name with the invisible characters of an emoji needs an approval, and any other is denied.
@@ -262,7 +262,7 @@ fn a_new_name_with_an_emoji_needs_approval_and_one_with_other_unseen_characters_
 #[test]
 fn an_exception_of_the_operator_lifts_protection_of_one_exact_path() {
     let excepting = "[protected]\nexcept = ['.env.example', 'a/.mcp.json']\n";
-    let (policy, _) = Policy::of(Some(file(excepting)), None);
+    let (policy, _) = Policy::new(Some(file(excepting)), None);
     for (name, expected) in [
         (".env.example", Verdict::Allow),
         ("a/.mcp.json", Verdict::Allow),
@@ -287,9 +287,9 @@ fn an_exception_of_the_operator_lifts_protection_of_one_exact_path() {
     }
     // Rules that a workspace adds protect the path, and its own exceptions do not apply.
     let own = file("[protected]\npaths = ['.env*']\n");
-    let (stricter, _) = Policy::of(Some(file(excepting)), Some((own, Trust::Untrusted)));
+    let (stricter, _) = Policy::new(Some(file(excepting)), Some((own, Trust::Untrusted)));
     assert_eq!(modified(&stricter, ".env.example").verdict, Verdict::Deny);
-    let (policy, _) = Policy::of(None, Some((file(excepting), Trust::Trusted)));
+    let (policy, _) = Policy::new(None, Some((file(excepting), Trust::Trusted)));
     assert_eq!(modified(&policy, ".env.example").verdict, Verdict::Deny);
 }
 
@@ -300,17 +300,17 @@ fn what_a_workspace_widens_counts_only_when_it_is_trusted() {
     let own = file(&format!(
         "[protected]\nprofile = \"critical\"\n[credentials]\nallow = [\"{digest}\"]\n"
     ));
-    let (policy, ignored) = Policy::of(None, Some((own.clone(), Trust::Untrusted)));
+    let (policy, ignored) = Policy::new(None, Some((own.clone(), Trust::Untrusted)));
     assert_eq!(ignored, [Ignored::Profile(Profile::Critical), Ignored::Credentials(1)]);
     assert_eq!(modified(&policy, ".husky/lib.sh").verdict, Verdict::Deny);
     assert!(policy.credentials().is_empty());
-    let (policy, ignored) = Policy::of(None, Some((own, Trust::Trusted)));
+    let (policy, ignored) = Policy::new(None, Some((own, Trust::Trusted)));
     assert_eq!(ignored, []);
     assert_eq!(modified(&policy, ".husky/lib.sh").verdict, Verdict::Allow);
     assert!(policy.credentials().contains(&digest));
     // A profile that protects more needs no trust.
     let stricter = file("[protected]\nprofile = \"agent-executor\"\n");
-    let (policy, ignored) = Policy::of(None, Some((stricter, Trust::Untrusted)));
+    let (policy, ignored) = Policy::new(None, Some((stricter, Trust::Untrusted)));
     assert_eq!(ignored, [Ignored::Profile(Profile::AgentExecutor)]);
     for name in ["setup.py", ".husky/lib.sh"] {
         assert_eq!(modified(&policy, name).verdict, Verdict::Deny, "{name}");
@@ -408,7 +408,7 @@ fn a_policy_survives_being_written_and_read() {
     let own = file(
         "[scope]\nallow = [\"src/\"]\n[[tier]]\ntier = \"R4\"\npaths = [\"a\"]\nwhy = \"w\"\n",
     );
-    let (policy, _) = Policy::of(Some(own.clone()), Some((own, Trust::Trusted)));
+    let (policy, _) = Policy::new(Some(own.clone()), Some((own, Trust::Trusted)));
     let bytes = policy.to_vec().unwrap();
     assert_eq!(Policy::read(&bytes), Ok(policy));
     let text = String::from_utf8(bytes).unwrap();
@@ -479,8 +479,8 @@ proptest! {
         mut change in any_change(),
     ) {
         let operator = operator.map(|text| file(&text));
-        let (without, _) = Policy::of(operator.clone(), None);
-        let (with, _) = Policy::of(operator, Some((file(&workspace), Trust::Untrusted)));
+        let (without, _) = Policy::new(operator.clone(), None);
+        let (with, _) = Policy::new(operator, Some((file(&workspace), Trust::Untrusted)));
         let of = |change: Vec<PathEffect>| case(Scope::everything(), Budget::unlimited(), change);
         let (before, after) = (judged(&without, of(change.clone())), judged(&with, of(change.clone())));
         prop_assert!(after.verdict >= before.verdict);
@@ -493,7 +493,7 @@ proptest! {
     /// AEC-10: no change is allowed that a simple reading of the rules would deny.
     #[test]
     fn nothing_passes_that_a_reader_would_refuse(text in any_file(), change in any_change()) {
-        let policy = Policy::of(Some(file(&text)), None).0;
+        let policy = Policy::new(Some(file(&text)), None).0;
         let decision = judged(&policy, case(Scope::everything(), Budget::unlimited(), change.clone()));
         let names: Vec<String> = change.iter().map(|effect| effect.path.to_string()).collect();
         let layer = &policy.layers()[0];

@@ -8,12 +8,12 @@ use actum_gate::{
 };
 
 fn policy(text: &str) -> Policy {
-    Policy::of(Some(PolicyFile::read(format!("version = 1\n{text}").as_bytes()).unwrap()), None).0
+    Policy::new(Some(PolicyFile::read(format!("version = 1\n{text}").as_bytes()).unwrap()), None).0
 }
 
 /// Returns a case with an unknown requester.
 fn nobody() -> Case {
-    Case::of(Vec::new())
+    Case::new(Vec::new())
 }
 
 /// Returns for each case whether it holds.
@@ -84,7 +84,7 @@ fn a_case_can_be_a_command() {
     let test = PolicyTest::read(b"[[case]]\nname = 'n'\ncommand = 'cargo test'\nexpect = 'deny'\n")
         .unwrap();
     let decision =
-        test.cases()[0].decide(&Case::of(Vec::new()), &policy, Digest::of(b""), &NoAccess);
+        test.cases()[0].decide(&Case::new(Vec::new()), &policy, Digest::of(b""), &NoAccess);
     assert_eq!(test.cases()[0].telling(&decision).unwrap().gate, GateName::Commands);
     assert_eq!(
         refused("[[case]]\nname = 'n'\ncommand = 'cargo test; ls'\nexpect = 'deny'\n"),

@@ -229,7 +229,7 @@ const DSSE: [Dsse; 9] = [
 fn the_published_envelopes_are_judged_as_they_say() {
     let entry = |name: &&str| {
         let public = public(RFC_8032[usize::from(**name == *"B")].0);
-        let id = KeyId::of(KeyRole::Result, &public);
+        let id = KeyId::new(KeyRole::Result, &public);
         let (role, not_before) = (KeyRole::Result, at(0));
         KeyEntry { id, role, public, not_before, not_after: None, revoked: None, unproven: false }
     };
@@ -259,7 +259,7 @@ fn the_published_envelopes_are_judged_as_they_say() {
 #[test]
 fn a_published_signature_under_another_type_is_a_wrong_one() {
     let public = public(RFC_8032[0].0);
-    let id = KeyId::of(KeyRole::Result, &public);
+    let id = KeyId::new(KeyRole::Result, &public);
     let entry = KeyEntry {
         id: id.clone(),
         role: KeyRole::Result,

@@ -19,7 +19,7 @@ fn read(text: &str) -> Result<PolicyFile, String> {
 /// Judges a plan with SQL steps that change this number of rows, under limits of the operator and the workspace.
 fn judged(rows: Option<u64>, operator: &str, workspace: &str) -> (Decision, String) {
     let (operator, workspace) = (read(operator).unwrap(), read(workspace).unwrap());
-    let (policy, ignored) = Policy::of(Some(operator), Some((workspace, Trust::Untrusted)));
+    let (policy, ignored) = Policy::new(Some(operator), Some((workspace, Trust::Untrusted)));
     assert!(ignored.is_empty());
     let change = vec![PathEffect {
         path: path("shop.duckdb"),

@@ -32,7 +32,7 @@ pub(crate) fn now() -> Timestamp {
 pub(crate) fn key(secret: [u8; 32]) -> KeyEntry {
     let public = PublicKey(SigningKey::from_bytes(&secret).verifying_key().to_bytes());
     KeyEntry {
-        id: KeyId::of(KeyRole::Lease, &public),
+        id: KeyId::new(KeyRole::Lease, &public),
         role: KeyRole::Lease,
         public,
         not_before: seconds(1_700_000_000),

@@ -135,7 +135,7 @@ impl SampleRun {
         let (request, attempt) = self.request.clone().unzip();
         let later = Timestamp::from_micros(self.time.micros().saturating_add(1000));
         let leaf = leaf_hash(&self.started()?.body);
-        let statement = Statement::of(RunResult {
+        let statement = Statement::new(RunResult {
             tenant: TenantId::default(),
             workspace: self.workspace,
             run: self.run,
@@ -239,7 +239,7 @@ impl SampleRun {
         Approval {
             plan: self.run,
             entry: EntryRef { origin: ORIGIN.to_owned(), index: answered, leaf },
-            key: KeyId::of(KeyRole::Approval, &PublicKey([3; 32])),
+            key: KeyId::new(KeyRole::Approval, &PublicKey([3; 32])),
             by: actor(),
             isolation: Isolation::SameUser,
         }
@@ -304,7 +304,7 @@ pub fn log_started() -> Result<NewEntry, CanonicalError> {
 /// # Errors
 /// See [`SampleRun::started`].
 pub fn key_rotated() -> Result<NewEntry, CanonicalError> {
-    let id = |byte| KeyId::of(KeyRole::Result, &PublicKey([byte; 32]));
+    let id = |byte| KeyId::new(KeyRole::Result, &PublicKey([byte; 32]));
     let payload = canonical::to_vec(&KeyRotated {
         format: KeyRotated::FORMAT.to_owned(),
         time: Timestamp::from_micros(1_795_000_000_000_000),

@@ -38,7 +38,7 @@ pub fn check_snapshot(snapshot: &dyn Snapshot) -> Outcome {
         let Some(entry) = snapshot.entry(stored.index)? else {
             return same("what is scanned is there", false, true);
         };
-        let facts = actum_record::ledger::EntryFacts::of(entry.kind, &entry.body)
+        let facts = actum_record::ledger::EntryFacts::parse(entry.kind, &entry.body)
             .map_err(crate::error::Refusal::from)?;
         same("its kind", stored.kind, Some(entry.kind.as_str()))?;
         same("its bytes", stored.body, StoredBytes::Whole(&entry.body))?;

@@ -237,7 +237,7 @@ impl Progress<'_> {
         }
         let body = bytes_of(text, base64).ok_or("it is written in another way than it must be")?;
         let kind = EntryKind::of_name(&kind).ok_or("it is of no kind that there is")?;
-        let facts = EntryFacts::of(kind, &body).map_err(|error| error.to_string())?;
+        let facts = EntryFacts::parse(kind, &body).map_err(|error| error.to_string())?;
         if index == 0 {
             let origin = serde_json::from_slice::<LogStarted>(&body).map(|first| first.origin);
             if origin.ok().as_ref() != Some(&header.origin) {
@@ -254,7 +254,7 @@ impl Progress<'_> {
             }
         }
         fold.take(&facts, (index, leaf));
-        let is_receipt = SignatureKind::of(kind) == SignatureKind::Receipt;
+        let is_receipt = SignatureKind::new(kind) == SignatureKind::Receipt;
         if is_receipt && checks.receipts == Receipts::NotCovered {
             self.waiting.push((index, kind, body));
             if self.waiting.len() > WAITING_MAX {

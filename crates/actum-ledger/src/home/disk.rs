@@ -434,7 +434,7 @@ impl FileId {
     /// Returns the id of the entry at `path`, also of a link. Asks for nothing else. Since Linux 6.13
     /// a query of the times makes the kernel give the next write a time of its own, which the next
     /// sync waits for.
-    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+    pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let found = fs::statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::INO)?;
         Ok(Self((found.stx_dev_major, found.stx_dev_minor), found.stx_ino))
     }

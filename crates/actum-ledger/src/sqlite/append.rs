@@ -165,7 +165,7 @@ fn takes_back(link: &Link, entry: &Prepared) -> Result<bool, LedgerError> {
     let row = entry.facts().undoes.map(|undoes| link.run(undoes)).transpose()?.flatten();
     let Some(row) = row else { return Ok(false) };
     let started = link.sound_entry(row.started)?;
-    let facts = EntryFacts::of(started.kind, &started.body);
+    let facts = EntryFacts::parse(started.kind, &started.body);
     let facts = facts.map_err(|error| LedgerError::entry(row.started, &error))?;
     Ok(facts.undoes.is_none())
 }
@@ -345,7 +345,7 @@ impl ProjectionReader for Link {
         let leaf = |index| self.node(Node { level: 0, index });
         let answered_leaf = row.answered.map(|(_, index)| leaf(index)).transpose()?;
         let queued_leaf = leaf(row.queued)?;
-        let facts = EntryFacts::of(EntryKind::PlanQueued, &self.sound_entry(row.queued)?.body);
+        let facts = EntryFacts::parse(EntryKind::PlanQueued, &self.sound_entry(row.queued)?.body);
         let judged = facts.ok().and_then(|facts| facts.judged);
         let no_plan =
             || LedgerError::entry(row.queued, &"it is not what put a plan into the queue");

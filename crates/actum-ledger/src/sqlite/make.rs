@@ -28,7 +28,7 @@ const FRAME_HEAD: u64 = 24;
 pub(super) struct Files([(PathBuf, FileId); 3]);
 
 impl Files {
-    pub(super) fn of(path: &Path) -> Result<Self, LedgerError> {
+    pub(super) fn new(path: &Path) -> Result<Self, LedgerError> {
         let id = |end| {
             let path = beside(path, end);
             let id = file_id(&path)?;
@@ -51,7 +51,7 @@ impl Files {
 }
 
 fn file_id(path: &Path) -> Result<FileId, LedgerError> {
-    match FileId::of(path) {
+    match FileId::read(path) {
         Ok(id) => Ok(id),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Err(LedgerError::Gone { path: path.to_owned() })

@@ -171,7 +171,7 @@ impl Reading {
             self.kept_ends.push(self.kept.len());
         }
         let kind = entry.kind.and_then(EntryKind::of_name);
-        let facts = match kind.map(|kind| EntryFacts::of(kind, body)) {
+        let facts = match kind.map(|kind| EntryFacts::parse(kind, body)) {
             Some(Ok(facts)) => Some(facts),
             Some(Err(error)) => {
                 self.tell(index, error.to_string());

@@ -263,7 +263,7 @@ mod tests {
         let mut fold = Fold::default();
         let seen = alert_seen((3, leaf)).unwrap();
         for (index, entry) in [(3, entry), (4, &seen)] {
-            let facts = EntryFacts::of(entry.kind, &entry.body).unwrap();
+            let facts = EntryFacts::parse(entry.kind, &entry.body).unwrap();
             fold.take(&facts, (index, leaf_hash(&entry.body)));
         }
         fold.findings.into_iter().map(|finding| finding.subject).collect()

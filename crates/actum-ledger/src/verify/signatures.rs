@@ -49,7 +49,7 @@ pub(crate) enum SignatureKind {
 
 impl SignatureKind {
     /// Returns how that of entries of a kind is.
-    pub(crate) fn of(kind: EntryKind) -> Self {
+    pub(crate) fn new(kind: EntryKind) -> Self {
         match kind {
             EntryKind::LogStarted
             | EntryKind::EffectStarted
@@ -85,7 +85,7 @@ impl Fold {
         index: u64,
         body: &[u8],
     ) {
-        let signature = SignatureKind::of(kind);
+        let signature = SignatureKind::new(kind);
         if signature == SignatureKind::Unsigned {
             return;
         }

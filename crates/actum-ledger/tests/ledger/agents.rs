@@ -154,7 +154,7 @@ fn a_store_in_memory_has_the_agent_steps_of_the_database() {
     let view = grounds.view();
     let mut store = MemoryStore::new();
     for entry in view.entries(0, 99).unwrap() {
-        let facts = EntryFacts::of(entry.kind, &entry.body).unwrap();
+        let facts = EntryFacts::parse(entry.kind, &entry.body).unwrap();
         let blobs = facts.blobs.iter().map(|digest| view.blob(digest).unwrap().unwrap()).collect();
         let new = NewEntry { kind: entry.kind, body: entry.body, blobs };
         store.append(&[vec![Prepared::new(new).unwrap()]]).unwrap().remove(0).unwrap();

@@ -485,7 +485,7 @@ fn a_keyring_has_a_limit_on_both_sides() {
             let mut public = [7; 32];
             public[..8].copy_from_slice(&number.to_le_bytes());
             let (role, public) = (KeyRole::Lease, PublicKey(public));
-            let id = KeyId::of(role, &public);
+            let id = KeyId::new(role, &public);
             let (not_before, not_after, revoked) = (at(0), None, None);
             KeyEntry { id, role, public, not_before, not_after, revoked, unproven: false }
         });

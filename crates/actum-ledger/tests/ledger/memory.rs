@@ -315,7 +315,7 @@ impl Snapshot for MemoryStore {
         visit: &mut dyn FnMut(StoredEntry<'_>),
     ) -> Result<(), LedgerError> {
         for entry in self.entries.iter().filter(|entry| range.contains(&entry.index)) {
-            let facts = EntryFacts::of(entry.kind, &entry.body).ok();
+            let facts = EntryFacts::parse(entry.kind, &entry.body).ok();
             let nodes = (0..=entry.index.trailing_ones()).map(|level| {
                 let index = entry.index >> level;
                 self.node(Node { level, index }).map(|hash| *hash.as_bytes())

@@ -171,7 +171,7 @@ fn no_first_key_is_made_where_the_keyring_is_full() {
         let mut public = [7; 32];
         public[..8].copy_from_slice(&number.to_le_bytes());
         let (role, public) = (KeyRole::Lease, PublicKey(public));
-        let id = KeyId::of(role, &public);
+        let id = KeyId::new(role, &public);
         KeyEntry {
             id,
             role,

@@ -245,7 +245,7 @@ impl EntryFacts {
     ///
     /// # Errors
     /// [`EntryError`] where they are no such entry.
-    pub fn of(kind: EntryKind, body: &[u8]) -> Result<Self, EntryError> {
+    pub fn parse(kind: EntryKind, body: &[u8]) -> Result<Self, EntryError> {
         match quick::of(kind, body) {
             Some(facts) => Ok(facts),
             None => Self::at_length(kind, body),
@@ -271,7 +271,7 @@ impl EntryFacts {
             Ok(Self { agent: Some(event), blobs, ..nothing(time) })
         };
         let blocks = |lease: &LeaseRecord| match lease.blocks.len() {
-            1..=LEASE_BLOCKS_MAX => Ok(LeaseUse::of(lease)),
+            1..=LEASE_BLOCKS_MAX => Ok(LeaseUse::new(lease)),
             count => Err(wrong(format!(
                 "its lease has {count} blocks, and a lease has 1 to {LEASE_BLOCKS_MAX}"
             ))),

@@ -214,7 +214,7 @@ fn ids(form: Form, value: &Value<'_>) -> Result<Vec<ActionId>, Fault> {
     let texts = actum_document::reader::texts(form, value)?;
     let refused = |text: &str| {
         let Form::Texts { of, .. } = form else { return actum_document::reader::not(form, value) };
-        let found = Excerpt::of(text.as_bytes());
+        let found = Excerpt::new(text.as_bytes());
         Fault::at(value.span.start, Problem::Characters { expected: of, found })
     };
     texts.iter().map(|text| text.parse().map_err(|_| refused(text))).collect()

@@ -23,7 +23,7 @@ pub struct DiffSummary {
 
 impl DiffSummary {
     /// Compares the content before and after; `None` means that there is no file. Binary content has no lines.
-    pub fn of(before: Option<&[u8]>, after: Option<&[u8]>, redact: Redact<'_>) -> Self {
+    pub fn new(before: Option<&[u8]>, after: Option<&[u8]>, redact: Redact<'_>) -> Self {
         let (old, new) = (before.unwrap_or_default(), after.unwrap_or_default());
         if !text::is_text(old) || !text::is_text(new) {
             let preview = match (before, after) {
@@ -124,19 +124,19 @@ mod tests {
     /// EX-15
     #[test]
     fn a_change_is_told_in_two_numbers_and_the_lines_of_a_diff() {
-        let diff = DiffSummary::of(Some(b"a\nb\nc\n"), Some(b"a\nB\nc\nd"), &none);
+        let diff = DiffSummary::new(Some(b"a\nb\nc\n"), Some(b"a\nB\nc\nd"), &none);
         assert_eq!((diff.lines_added(), diff.lines_removed()), (2, 1));
         let expected = "@@ -1,3 +1,4 @@\n a\n-b\n+B\n c\n+d\n\\ No newline at end of file\n";
         assert_eq!(diff.preview(), expected);
-        let created = DiffSummary::of(None, Some(b"a\n"), &none);
+        let created = DiffSummary::new(None, Some(b"a\n"), &none);
         assert_eq!(created.preview(), "@@ -0,0 +1,1 @@\n+a\n");
-        assert_eq!(DiffSummary::of(Some(b"a"), Some(b"a"), &none).preview(), "");
+        assert_eq!(DiffSummary::new(Some(b"a"), Some(b"a"), &none).preview(), "");
     }
 
     /// EX-15
     #[test]
     fn binary_content_is_told_as_such() {
-        let diff = |before, after| DiffSummary::of(before, after, &none);
+        let diff = |before, after| DiffSummary::new(before, after, &none);
         let told = diff(Some(b"a\n\0"), Some(b"ab\n"));
         assert_eq!(told.preview(), "Binary content: 3 bytes before, 3 bytes after.");
         assert_eq!((told.lines_added(), told.lines_removed()), (0, 0));
@@ -149,13 +149,13 @@ mod tests {
     fn a_preview_has_at_most_500_characters_and_no_half_one() {
         let content = |chars: usize| "é".repeat(chars) + "\n";
         // Diff header of 16 characters, a sign, and the end of the line.
-        let longest = DiffSummary::of(None, Some(content(482).as_bytes()), &none);
+        let longest = DiffSummary::new(None, Some(content(482).as_bytes()), &none);
         assert_eq!(longest.preview().chars().count(), 500);
         assert!(longest.preview().ends_with("é\n"));
-        let over = DiffSummary::of(None, Some(content(483).as_bytes()), &none);
+        let over = DiffSummary::new(None, Some(content(483).as_bytes()), &none);
         assert_eq!(over.preview().chars().count(), 500);
         assert!(over.preview().ends_with("é…"));
-        let long = DiffSummary::of(None, Some(content(1 << 20).as_bytes()), &none);
+        let long = DiffSummary::new(None, Some(content(1 << 20).as_bytes()), &none);
         assert_eq!(long.preview(), over.preview());
     }
 
@@ -164,10 +164,11 @@ mod tests {
     fn a_credential_is_in_no_preview_wherever_it_stands() {
         let old = b"one\nkey = KEY-12345678;\ntwo\n";
         let new = b"one\nkey = KEY-87654321;\ntwo\n";
-        let diff = DiffSummary::of(Some(old), Some(new), &keys);
+        let diff = DiffSummary::new(Some(old), Some(new), &keys);
         let expected = "@@ -1,3 +1,3 @@\n one\n-key = [redacted];\n+key = [redacted];\n two\n";
         assert_eq!(diff.preview(), expected);
-        let beside = DiffSummary::of(Some(b"KEY-12345678\na\n"), Some(b"KEY-12345678\nb\n"), &keys);
+        let beside =
+            DiffSummary::new(Some(b"KEY-12345678\na\n"), Some(b"KEY-12345678\nb\n"), &keys);
         assert_eq!(beside.preview(), "@@ -1,2 +1,2 @@\n [redacted]\n-a\n+b\n");
     }
 
@@ -178,7 +179,7 @@ mod tests {
             old in "([ab\n]{0,40}KEY-[0-9\n]{8})?[ab\n]{0,300}",
             new in "[ab\n]{0,300}(KEY-[0-9]{8}[ab\n]{0,90}){0,3}",
         ) {
-            let diff = DiffSummary::of(Some(old.as_bytes()), Some(new.as_bytes()), &keys);
+            let diff = DiffSummary::new(Some(old.as_bytes()), Some(new.as_bytes()), &keys);
             let preview = diff.preview();
             prop_assert!(preview.chars().count() <= PREVIEW_CHARS_MAX);
             let lines = preview.lines().filter(|line| !line.starts_with("@@"));

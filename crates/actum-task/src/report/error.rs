@@ -159,7 +159,7 @@ impl ErrorStatus {
     }
 
     /// Maps the status of an execution report; `None` if the run succeeded.
-    pub fn of(status: ReportStatus) -> Option<Self> {
+    pub fn from_report(status: ReportStatus) -> Option<Self> {
         match status {
             ReportStatus::Success => None,
             ReportStatus::Partial => Some(Self::Partial),

@@ -182,7 +182,7 @@ impl StatusEnvelope {
             task_id,
             plan_id: Some(report.facts().plan_id.clone()),
             time,
-            status: EnvelopeStatus::of(report.status()),
+            status: EnvelopeStatus::from_report(report.status()),
             outcome: outcome(report.status(), rollback_performed),
             report_id: report.facts().report_id.clone(),
             report_directory,
@@ -229,7 +229,7 @@ pub fn outcome(status: ReportStatus, rollback_performed: bool) -> Status {
 
 impl EnvelopeStatus {
     /// Returns the outcome of a task that was started.
-    pub fn of(status: ReportStatus) -> Self {
+    pub fn from_report(status: ReportStatus) -> Self {
         match status {
             ReportStatus::Success => Self::Success,
             ReportStatus::Partial => Self::Partial,

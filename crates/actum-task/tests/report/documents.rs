@@ -40,7 +40,7 @@ fn change(
         operation,
         before_state: at(before),
         after_state: at(after),
-        diff_summary: DiffSummary::of(before, after, &|_| Vec::new()),
+        diff_summary: DiffSummary::new(before, after, &|_| Vec::new()),
         timestamp: time(),
     }
 }

@@ -46,7 +46,7 @@ fn what_runs_as_its_owner_keeps_its_owner_or_does_not_come_back() {
 /// EX-16: the owner of a directory can place links where root would write.
 #[test]
 fn root_runs_no_script_in_the_tree_of_another_user() {
-    let owned = Owned::of(&Run {
+    let owned = Owned::new(&Run {
         before: files(&[(b"tool", b"old\n", 0o644)]),
         after: files(&[(b"tool", b"new\n", 0o644)]),
         ..Run::default()
@@ -108,7 +108,7 @@ struct Owned {
 }
 
 impl Owned {
-    fn of(a_run: &Run) -> Self {
+    fn new(a_run: &Run) -> Self {
         let root = TempDir::new().unwrap();
         let script = a_run.write_after(root.path());
         let tool = root.path().join("tool");
@@ -136,7 +136,7 @@ impl Owned {
 /// EX-16: a user who may not restore the owner of a program gets an error before anything changes.
 #[test]
 fn what_runs_as_somebody_else_stops_a_user_before_anything_is_changed() {
-    let owned = Owned::of(&Run {
+    let owned = Owned::new(&Run {
         before: files(&[(b"first", b"old\n", 0o644), (b"tool", b"old\n", 0o4755)]),
         after: files(&[(b"first", b"new\n", 0o644), (b"tool", b"new\n", 0o4755)]),
         ..Run::default()
@@ -161,7 +161,7 @@ fn what_runs_as_somebody_else_stops_a_user_before_anything_is_changed() {
 #[test]
 fn its_owner_gives_a_file_its_mode_back() {
     for (mode, code) in [(0o4755, 0), (0o2755, 1)] {
-        let owned = Owned::of(&Run {
+        let owned = Owned::new(&Run {
             before: files(&[(b"tool", b"same\n", mode)]),
             after: files(&[(b"tool", b"same\n", 0o755)]),
             ..Run::default()

@@ -7,7 +7,11 @@ use crate::examples::{WITH_DETAILS, everything};
 
 fn told(text: &str) -> Vec<(ErrorCode, String)> {
     let mistakes = TaskPlan::read(text.as_bytes()).unwrap_err().0;
-    mistakes.list.iter().map(|mistake| (ErrorCode::of(mistake), mistake.to_string())).collect()
+    mistakes
+        .list
+        .iter()
+        .map(|mistake| (ErrorCode::from_diagnostic(mistake), mistake.to_string()))
+        .collect()
 }
 
 /// Builds a plan of one action, on its second line.
@@ -315,8 +319,11 @@ fn a_single_unknown_field_anywhere_is_refused_at_its_path() {
     assert!(all.len() > 45, "{}", all.len());
     for (path, plan) in all {
         let error = TaskPlan::read(plan.to_string().as_bytes()).unwrap_err().0;
-        let told: Vec<_> =
-            error.list.iter().map(|it| (it.path.to_string(), ErrorCode::of(it))).collect();
+        let told: Vec<_> = error
+            .list
+            .iter()
+            .map(|it| (it.path.to_string(), ErrorCode::from_diagnostic(it)))
+            .collect();
         assert_eq!(told, [(path, ErrorCode::UnknownField)]);
     }
 }

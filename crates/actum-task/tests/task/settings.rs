@@ -66,7 +66,11 @@ pub(crate) fn everything_set() -> Value {
 
 fn told(text: &str) -> Vec<(ErrorCode, String)> {
     let mistakes = SystemConfig::read(text.as_bytes()).unwrap_err().0;
-    mistakes.list.iter().map(|mistake| (ErrorCode::of(mistake), mistake.to_string())).collect()
+    mistakes
+        .list
+        .iter()
+        .map(|mistake| (ErrorCode::from_diagnostic(mistake), mistake.to_string()))
+        .collect()
 }
 
 /// EX-17, EX-19, EX-21, D-5

@@ -79,7 +79,7 @@ fn with_required(terms: &LeaseTerms) -> LeaseTerms {
 fn keyring() -> Keyring {
     let public: PublicKey = PUBLIC.parse().unwrap();
     Keyring::new(vec![KeyEntry {
-        id: KeyId::of(KeyRole::Lease, &public),
+        id: KeyId::new(KeyRole::Lease, &public),
         role: KeyRole::Lease,
         public,
         not_before: Timestamp::from_micros(0),

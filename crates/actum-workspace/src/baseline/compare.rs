@@ -71,7 +71,7 @@ pub(crate) enum Before {
 }
 
 impl Before {
-    fn of(known: Option<&Known>) -> Self {
+    fn new(known: Option<&Known>) -> Self {
         let Some(known) = known else { return Self::Absent };
         match known.stamp.kind {
             Kind::File | Kind::Symlink => Self::File(known.stamp, known.source),
@@ -136,7 +136,7 @@ impl<D: Disk> Workspace<D> {
                 Some((run, index, image)) => Before::Run(*run, *index, image.clone()),
                 // A directory that was left out existed, and its content is unknown.
                 None if baseline.left_out.contains(path) => Before::Other(Kind::Directory),
-                None => Before::of(baseline.files.get(path)),
+                None => Before::new(baseline.files.get(path)),
             };
             undeclared.extend(self.change_of(path, now, before, known)?);
         }

@@ -16,13 +16,13 @@ impl<D: Disk> Workspace<D> {
     /// Returns the runs that ended, in the history or not yet.
     pub(crate) fn runs(&self) -> Result<Runs<'_, D>> {
         let listed = history::list(&self.disk, &self.home.history)?;
-        Ok(Runs::of(&self.disk, &self.home, listed, self.ended()))
+        Ok(Runs::new(&self.disk, &self.home, listed, self.ended()))
     }
 
     /// Returns the newest change that was committed and is not undone. The history is only listed where none of the
     /// journal's runs is one.
     pub(crate) fn newest_in_effect(&self) -> Result<Option<RunId>> {
-        match Runs::of(&self.disk, &self.home, Vec::new(), self.ended()).newest_in_effect() {
+        match Runs::new(&self.disk, &self.home, Vec::new(), self.ended()).newest_in_effect() {
             Some(run) => Ok(Some(run)),
             None => Ok(self.runs()?.newest_in_effect()),
         }
@@ -34,7 +34,7 @@ impl<D: Disk> Workspace<D> {
         if !self.tail.iter().any(|ended| ended.intent.run == run) {
             return self.runs();
         }
-        Ok(Runs::of(&self.disk, &self.home, Vec::new(), self.ended()))
+        Ok(Runs::new(&self.disk, &self.home, Vec::new(), self.ended()))
     }
 
     /// Names, for each conflict, the newest change after `run` that is in effect and changed the path, if `is_now`
@@ -88,7 +88,7 @@ pub(crate) struct Runs<'a, D: Disk> {
 
 impl<'a, D: Disk> Runs<'a, D> {
     /// Joins the runs that the history lists with those of the journal.
-    pub(super) fn of(
+    pub(super) fn new(
         disk: &'a D,
         home: &'a Home<D::Handle>,
         mut refs: Vec<RunRef>,
@@ -152,7 +152,7 @@ impl<'a, D: Disk> Runs<'a, D> {
     /// Returns the undos that are in effect, newest first. The undo of an undo is not one of them: it restored a
     /// change.
     pub(crate) fn undos_in_effect(&self) -> impl Iterator<Item = RunId> {
-        let chains = Chains::of(&self.refs);
+        let chains = Chains::new(&self.refs);
         self.refs.iter().rev().filter_map(move |known| {
             let in_effect =
                 known.outcome == Outcome::Committed && !self.undone.contains_key(&known.run);
@@ -163,7 +163,7 @@ impl<'a, D: Disk> Runs<'a, D> {
 
     /// Returns true if a run put a change into effect: it is one, or the undo of its undo.
     pub(crate) fn puts_into_effect(&self, run: RunId) -> bool {
-        Chains::of(&self.refs).depth(run).is_some_and(|depth| depth % 2 == 0)
+        Chains::new(&self.refs).depth(run).is_some_and(|depth| depth % 2 == 0)
     }
 
     /// Returns the run that undid `run` and was not undone itself.
@@ -179,7 +179,7 @@ struct Chains {
 }
 
 impl Chains {
-    fn of(refs: &[RunRef]) -> Self {
+    fn new(refs: &[RunRef]) -> Self {
         let mut chains = Self { undoes: BTreeMap::new(), applied: BTreeSet::new() };
         for known in refs {
             match known.kind {

@@ -118,7 +118,7 @@ impl<D: Disk> View<D> {
             let read = || {
                 let mut journal = home.journal_to_read(&disk)?;
                 let other_epoch = journal.epoch() != epoch;
-                let scan = Scan::of(journal.epoch(), epoch);
+                let scan = Scan::new(journal.epoch(), epoch);
                 let (told, torn) =
                     RunReader::without_post_bytes().read_all(&mut journal, &disk, scan)?;
                 Ok((told, torn, other_epoch))
@@ -244,7 +244,7 @@ impl<D: Disk> View<D> {
                 self.listed.get_or_init(|| listed)
             }
         };
-        Ok(Runs::of(&self.disk, &self.home, listed.clone(), self.tail()))
+        Ok(Runs::new(&self.disk, &self.home, listed.clone(), self.tail()))
     }
 
     fn tail(&self) -> impl Iterator<Item = (u64, &Intent, &End)> {

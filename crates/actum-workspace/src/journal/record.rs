@@ -331,7 +331,7 @@ impl Intent {
             self.entries.get(from).filter(|source| source.changes()).map(|_| (to, from))
         });
         let pre = |index: usize| self.entries.get(index).map(|entry| &entry.pre);
-        Renames::of(&moves.collect(), |index| matches!(pre(index), Some(Image::File(_))))
+        Renames::new(&moves.collect(), |index| matches!(pre(index), Some(Image::File(_))))
     }
 
     /// Drops the bytes that only the recovery of this run in another epoch needs, once it has ended.

@@ -50,7 +50,7 @@ impl<D: Disk> Workspace<D> {
             disk.epoch(&home.root).doing(|| "find out which boot and mount this is".to_owned())?;
         let _lock = home.lock(&disk, false, "setting the journal aside")?;
         let journal = home.journal(&disk).and_then(|mut journal| {
-            let scan = Scan::of(journal.epoch(), epoch);
+            let scan = Scan::new(journal.epoch(), epoch);
             RunReader::without_post_bytes().read_all(&mut journal, &disk, scan)
         });
         match journal {

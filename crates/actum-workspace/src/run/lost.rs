@@ -48,7 +48,7 @@ impl<D: Disk> Lost<'_, D> {
         let lost = self.disk.open_directory(&self.home.lost, run.as_bytes()).doing(doing)?;
         let mut listing = self.read_listing(&lost)?;
         let mut found = Vec::new();
-        let moves = Moves::of(intent);
+        let moves = Moves::new(intent);
         let own_names = match moves.is_empty() {
             true => HashMap::new(),
             false => self.count_own_names(&lost)?,

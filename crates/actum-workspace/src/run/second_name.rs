@@ -15,7 +15,7 @@ pub(crate) struct Moves<'i> {
 }
 
 impl<'i> Moves<'i> {
-    pub(crate) fn of(intent: &'i Intent) -> Self {
+    pub(crate) fn new(intent: &'i Intent) -> Self {
         Self { intent, to: intent.moves() }
     }
 

@@ -124,7 +124,7 @@ impl<D: Disk> Transaction<'_, D> {
         old.lines.and(new.lines)?;
         match (&old.bytes, self.bytes(path, new)?) {
             (Bytes::Memory(old), Bytes::Memory(new)) => {
-                Some(Lines::of(line_diff::count(old, &new)))
+                Some(Lines::new(line_diff::count(old, &new)))
             }
             (Bytes::Memory(_) | Bytes::File(..) | Bytes::ByPath(_), _) => None,
         }
@@ -181,5 +181,5 @@ fn renames<H>(nodes: &Nodes<H>) -> Renames<&RelPath> {
         nodes.get(from).filter(|source| source.changes()).map(|_| (to, from))
     });
     let pre = |path: &RelPath| nodes.get(path).map(|node| &node.pre);
-    Renames::of(&moves.collect(), |path| matches!(pre(path), Some(Pre::File(_))))
+    Renames::new(&moves.collect(), |path| matches!(pre(path), Some(Pre::File(_))))
 }

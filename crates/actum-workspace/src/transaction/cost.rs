@@ -9,7 +9,7 @@ use crate::change::Lines;
 pub(super) fn cost_of(splices: &[Splice], content: &[u8]) -> Lines {
     let lines = Splice::widened(splices, content, 0);
     let counts = lines.iter().map(|splice| line_diff::count(&splice.old, &splice.new));
-    counts.map(Lines::of).fold(Lines::default(), Lines::and)
+    counts.map(Lines::new).fold(Lines::default(), Lines::and)
 }
 
 #[cfg(test)]

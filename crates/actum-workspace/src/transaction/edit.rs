@@ -64,7 +64,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
         match self.stream(path, &file, hunks) {
             Ok((written, splices)) => {
-                let cost = Lines::of(LineHunk::cost(hunks));
+                let cost = Lines::new(LineHunk::cost(hunks));
                 self.replace(path, file, written, splices, cost)
             }
             Err(Error { kind: ErrorKind::Hunk { source, .. }, .. }) => {
@@ -104,7 +104,7 @@ impl<D: Disk> Transaction<'_, D> {
     ) -> Result<()> {
         let (written, splices) = self.stream(path, &file, hunks)?;
         self.moved_hunks.extend(moved.iter().map(|hunk| (path.clone(), *hunk)));
-        self.replace(path, file, written, splices, Lines::of(LineHunk::cost(hunks)))
+        self.replace(path, file, written, splices, Lines::new(LineHunk::cost(hunks)))
     }
 
     /// Edits a file at a place that is found in its content, or as a whole.

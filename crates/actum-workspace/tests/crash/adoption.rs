@@ -16,7 +16,7 @@ const PATHS: [&str; 6] = ["a", "b", "run.sh", "d/c", "n/e/w", "large"];
 const DAY: u32 = 24 * 3_600_000;
 
 fn id() -> SnapshotId {
-    SnapshotId::of(&["session", "call-1"])
+    SnapshotId::new(&["session", "call-1"])
 }
 
 /// Returns content that the journal does not hold.
@@ -369,7 +369,7 @@ fn a_snapshot_goes_after_a_day_and_a_later_one_of_the_same_id_takes_its_place() 
     let mut workspace = open(&disk).unwrap();
     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
     transaction.look_at(&path("a")).unwrap();
-    transaction.take_snapshot(SnapshotId::of(&["another"])).unwrap();
+    transaction.take_snapshot(SnapshotId::new(&["another"])).unwrap();
     drop(transaction);
     drop(workspace);
     change(&disk);

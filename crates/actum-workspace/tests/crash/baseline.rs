@@ -20,7 +20,7 @@ use crate::explore::{cuts, tree};
 const HOUR: u32 = 3_600_000;
 
 fn id() -> SnapshotId {
-    SnapshotId::of(&["undeclared"])
+    SnapshotId::new(&["undeclared"])
 }
 
 fn session(name: &str) -> Digest {

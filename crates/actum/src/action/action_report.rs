@@ -84,7 +84,7 @@ pub(super) struct Ending {
 }
 
 impl ActionReport {
-    pub(super) fn of(
+    pub(super) fn from_action(
         plan: &PlanEnvelope,
         id: RunId,
         workspace: WorkspaceId,

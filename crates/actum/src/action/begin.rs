@@ -72,7 +72,7 @@ impl<D: Disk> Engine<D> {
         if self.permit(&request, story)? == Permitted::Answered {
             return Ok(());
         }
-        let tried = self.try_out(&runner, line, &Places::of(&story.plan.scope)?)?;
+        let tried = self.try_out(&runner, line, &Places::new(&story.plan.scope)?)?;
         story.output.extend(told(&tried));
         story.command_ms = tried.record.wall_ms;
         if !tried.succeeded(accepted) {

@@ -160,7 +160,7 @@ impl<D: Disk> Engine<D> {
         own: OwnChecks<'_, '_>,
         story: &mut ActionReport,
     ) -> Result<(), ActionError> {
-        let places = Places::of(&story.plan.scope)?;
+        let places = Places::new(&story.plan.scope)?;
         let runs_something =
             matches!(own, OwnChecks::Package(_)) || !request.commands.checks.is_empty();
         self.let_go(story)?;

@@ -69,7 +69,7 @@ impl<D: Disk> Engine<D> {
             }
         };
         check_provided(plan, registered, &task, story.tier)?;
-        let places = Places::of(&plan.scope)?;
+        let places = Places::new(&plan.scope)?;
         // Changes of a command are checked only after it ran.
         if let Task::Work(Work::Apply(operations)) = &task {
             places.check_asked(operations)?;

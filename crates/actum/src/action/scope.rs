@@ -23,7 +23,7 @@ pub(super) struct Places {
 const ROOT: &str = ".";
 
 impl Places {
-    pub(super) fn of(scope: &PlanScope) -> Result<Self, ActionError> {
+    pub(super) fn new(scope: &PlanScope) -> Result<Self, ActionError> {
         let dirs = scope.allowed_dirs.iter().filter(|dir| *dir != ROOT);
         Ok(Self {
             files: paths("allowedFiles", scope.allowed_files.iter())?,

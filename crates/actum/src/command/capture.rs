@@ -61,7 +61,7 @@ const SET_ID: u32 = 0o6000;
 impl Captured {
     /// Reads the changes of a layer, except in the dropped directories. Contents of files stay in the capture that has
     /// the layer, if any.
-    pub(crate) fn of(
+    pub(crate) fn new(
         layer: &Layer,
         forgotten: &[&Path],
         (capture, part): (Option<RunId>, Part<'_>),
@@ -145,7 +145,8 @@ impl Captured {
         }
         match after {
             Some(Node::File { mode, .. }) => {
-                let (content, mode) = (Content::of(layer, &at, self.capture)?, FileMode::new(mode));
+                let (content, mode) =
+                    (Content::new(layer, &at, self.capture)?, FileMode::new(mode));
                 match before.filter(|_| same_kind) {
                     Some(Node::File { mode: before, .. }) => {
                         if expected != Some(content.digest()) {
@@ -265,7 +266,7 @@ enum Content {
 }
 
 impl Content {
-    fn of(layer: &Layer, path: &Path, capture: Option<RunId>) -> Result<Self, LayerError> {
+    fn new(layer: &Layer, path: &Path, capture: Option<RunId>) -> Result<Self, LayerError> {
         let io = |why| LayerError::Io { step: "read", path: path.to_owned(), why };
         let mut file = layer.open(path)?;
         match capture {

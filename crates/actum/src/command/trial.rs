@@ -188,7 +188,7 @@ impl Tried {
                 // If the kernel cannot use the directory, the change is in memory.
                 let is_there = |(_, path): &&(RunId, PathBuf)| layer.is_at(&path.join("upper"));
                 let capture = self.capture.as_ref().filter(is_there).map(|(id, _)| *id);
-                let captured = Captured::of(layer, &self.forgotten(), (capture, part));
+                let captured = Captured::new(layer, &self.forgotten(), (capture, part));
                 Ok(captured.map_err(CommandError::from)?)
             }
             None => Ok(Captured::default()),

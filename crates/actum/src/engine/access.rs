@@ -39,7 +39,7 @@ impl<D: Disk> Engine<D> {
             root: place.root.clone(),
             tenant: self.records.tenant.clone(),
             time: self.records.clock.now(),
-            ..Case::of(Vec::new())
+            ..Case::new(Vec::new())
         };
         let bundle = Bundle::new(Digest::of(&bytes), case);
         let decision = judge_access(&bundle, &policy, &cedar);

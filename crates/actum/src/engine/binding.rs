@@ -100,7 +100,7 @@ pub(crate) fn check<D: Disk>(
 /// Rejects a ledger that recorded neither the nearest recorded workspace around this one nor this one.
 pub(crate) fn check_around(place: &Place, ledger: Option<&OwnLedger>) -> Result<()> {
     for root in &place.around {
-        match Standing::of(actum_workspace::notes_at(root)?, ledger)? {
+        match Standing::read(actum_workspace::notes_at(root)?, ledger)? {
             Standing::Unrecorded => {}
             Standing::Own => return Ok(()),
             Standing::Elsewhere(ledger) => {
@@ -121,7 +121,7 @@ pub(crate) fn check_within<D: Disk>(
     let from_roots = policy.counts_from_roots();
     for within in lock.roots_within(PolicyFiles::IN_WORKSPACE)? {
         let RootWithin { path: root, notes, is_repository, has_rules } = within;
-        match Standing::of(notes, Some(ledger))? {
+        match Standing::read(notes, Some(ledger))? {
             Standing::Elsewhere(ledger) => {
                 return Err(elsewhere(BoundWorkspace::Within(root), &ledger));
             }
@@ -172,7 +172,7 @@ pub fn check_ledger<E: From<Error>>(
     named: BoundWorkspace,
     ledger: impl FnOnce() -> std::result::Result<Option<OwnLedger>, E>,
 ) -> std::result::Result<(), E> {
-    let place = Place::of(root);
+    let place = Place::new(root);
     let notes = |root: &Path| actum_workspace::notes_at(root).map_err(Error::from);
     let own = notes(root)?;
     let mut is_recorded = !own.is_empty();
@@ -181,7 +181,7 @@ pub fn check_ledger<E: From<Error>>(
     }
     if is_recorded {
         let ledger = ledger()?;
-        match Standing::of(own, ledger.as_ref())? {
+        match Standing::read(own, ledger.as_ref())? {
             Standing::Own => {}
             Standing::Unrecorded => check_around(&place, ledger.as_ref())?,
             Standing::Elsewhere(ledger) => {

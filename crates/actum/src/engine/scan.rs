@@ -121,7 +121,7 @@ fn triggers<D: Disk>(transaction: &Transaction<'_, D>, root: &str) -> Result<Vec
         let trigger = match transaction.new_content(path)? {
             NewContent::Whole(content) => {
                 let before = transaction.content_before(path)?;
-                Trigger::of(name, before.as_deref(), &content)
+                Trigger::detect(name, before.as_deref(), &content)
             }
             NewContent::Parts(_) | NewContent::Large => {
                 Trigger::of_beginning(name, &transaction.new_beginning(path)?)
@@ -142,7 +142,7 @@ fn links<D: Disk>(transaction: &Transaction<'_, D>) -> Result<Vec<LinkFound>> {
     let mut found = Vec::new();
     for path in transaction.arriving().filter(|path| is_link(transaction, path)) {
         found.push(match transaction.new_content(path)? {
-            NewContent::Whole(target) => LinkFound::of(path, &target),
+            NewContent::Whole(target) => LinkFound::new(path, &target),
             // No link target is this large; an unknown target may lead anywhere.
             NewContent::Parts(_) | NewContent::Large => LinkFound::unknown(path),
         });

@@ -95,7 +95,7 @@ impl Records {
             pipelines.map(|pipeline| ExternalRun::without_steps(pipeline, ended)).collect()
         });
         let result = RunResult { external, ..self.result(intent, outcome) };
-        let statement = Statement::of(result);
+        let statement = Statement::new(result);
         let payload = canonical::to_vec(&statement)?;
         let envelope = Envelope::sign(PAYLOAD_TYPE, payload, signer)?.to_vec()?;
         let entry =

@@ -58,7 +58,7 @@ impl<D: Disk> Engine<D> {
             tenant: begun.records.tenant.clone(),
             root: begun.place.root.clone(),
             enclosing: begun.place.enclosing.clone(),
-            ..Case::of(change)
+            ..Case::new(change)
         };
         let bundle = Bundle::new(Digest::of(&policy), case);
         let decision = decide(&bundle, &begun.policy, &begun.cedar);

@@ -26,7 +26,7 @@ pub(super) struct PrivateCopy {
 }
 
 impl PrivateCopy {
-    pub(super) fn of(package: &Package) -> io::Result<Self> {
+    pub(super) fn new(package: &Package) -> io::Result<Self> {
         let place = fs::canonicalize(TEMPORARY)?;
         // The mode of the directory is 0700.
         let directory = tempfile::Builder::new().prefix("actum-plugin-").tempdir_in(place)?;

@@ -130,7 +130,7 @@ impl<'p> Steps<'p> {
     /// `NoNode`, `Copy`; `Command`. A too old Node.js is detected when a step runs.
     pub fn prepare(package: &'p Package, runner: &Runner, _allowed: PluginCode) -> Result<Self> {
         let node = Node::program(runner)?;
-        let copy = PrivateCopy::of(package).map_err(PluginError::Copy)?;
+        let copy = PrivateCopy::new(package).map_err(PluginError::Copy)?;
         let sees = package.manifest.permissions.filesystem;
         let root = match sees {
             Filesystem::None => copy.nothing(),
@@ -154,7 +154,7 @@ impl<'p> Steps<'p> {
         let Ran { output, outcome, line } = self.run(Step::Execute, call, None, None)?;
         self.package.check_output(&output).map_err(PluginError::Output)?;
         let captured = match &outcome.captured {
-            Some(layer) => Captured::of(layer, &[], Default::default())
+            Some(layer) => Captured::new(layer, &[], Default::default())
                 .map_err(CommandError::from)?
                 .of_content(),
             None => Captured::default(),

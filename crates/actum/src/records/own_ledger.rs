@@ -46,7 +46,7 @@ pub(crate) enum Standing {
 }
 
 impl Standing {
-    pub(crate) fn of(notes: Vec<String>, ledger: Option<&OwnLedger>) -> Result<Self> {
+    pub(crate) fn read(notes: Vec<String>, ledger: Option<&OwnLedger>) -> Result<Self> {
         let mut standing = Self::Unrecorded;
         for note in notes {
             let Some(witness) = Witness::read(Some(note))? else { continue };

@@ -29,7 +29,7 @@ pub(super) struct Alerts {
 impl Alerts {
     /// Creates the source of alerts. `actor` is the requester of the tasks; `None` for interrupted tasks, whose
     /// requester is unknown.
-    pub(super) fn of(
+    pub(super) fn new(
         records: &Records,
         (workspace, root): (WorkspaceId, &Path),
         actor: Option<Actor>,
@@ -90,7 +90,7 @@ impl Alerts {
             time: self.records.clock.now(),
             tenant: self.records.tenant.clone(),
             workspace: Some(self.workspace),
-            root: Some(Place::of(&self.root).root),
+            root: Some(Place::new(&self.root).root),
             actor: self.actor.clone(),
             door: EntryPoint::TaskPlan.as_str().to_owned(),
             label,

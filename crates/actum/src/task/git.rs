@@ -79,7 +79,7 @@ impl PlannedCommit {
 
 impl Committing {
     /// Checks, before the run, that a run with these actions could be committed to the repository at `root`.
-    pub(super) fn of(task: &Task, root: &Path, acted: &TaskActions) -> Self {
+    pub(super) fn new(task: &Task, root: &Path, acted: &TaskActions) -> Self {
         if !task.config.commit {
             return Self::Unasked;
         }
@@ -231,7 +231,7 @@ impl Reverting {
     ///
     /// # Errors
     /// [`GitProblem`]; nothing was changed.
-    pub(super) fn of(
+    pub(super) fn new(
         root: &Path,
         outputs: &Outputs,
         (commit, run, effects): (CommitId, RunId, &[PathEffect]),

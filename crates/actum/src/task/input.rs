@@ -100,7 +100,7 @@ impl Task {
         {
             // Unapproved documents are not read, and nothing of them is reported.
             let problems = vec![TaskProblem::new(changed.code(), changed.to_string())];
-            return Err(Unread { problems, ..Unread::of(told) });
+            return Err(Unread { problems, ..Unread::new(told) });
         }
         let plan = match TaskPlan::read_with_places(&input.plan) {
             Ok(plan) => Some(plan),
@@ -127,7 +127,7 @@ impl Task {
             problems,
             named: TaskPlan::named_targets(&input.plan),
             protected: protected.clone().unwrap_or_default(),
-            ..Unread::of(id.clone())
+            ..Unread::new(id.clone())
         };
         let (Some((plan, places)), Some(config), Some(of_plan), Some(name), true) =
             (plan, config, plan_id.clone(), id.clone(), problems.is_empty())
@@ -286,7 +286,7 @@ impl Task {
 
 impl Unread {
     /// Creates a task of which nothing else is known.
-    pub(super) fn of(id: Option<PlainId>) -> Self {
+    pub(super) fn new(id: Option<PlainId>) -> Self {
         let (problems, named, protected) = (Vec::new(), Vec::new(), Vec::new());
         Self { id, plan_id: None, problems, named, protected }
     }
@@ -321,14 +321,14 @@ impl Unread {
             let what = "this is a task plan, and no envelope; `actum plan approve` writes the envelope of a plan";
             problems = vec![TaskProblem::new(error.code(), what)];
         }
-        Self { problems, ..Self::of(id) }
+        Self { problems, ..Self::new(id) }
     }
 
     /// Creates the task of a document that cannot be read.
     pub fn of_file(task: Option<&TaskId>, why: &dyn std::fmt::Display) -> Self {
         let problems = vec![TaskProblem::new(ErrorCode::InputMissing, why.to_string())];
         let id = task.map(|task| plain(task.as_str()));
-        Self { problems, ..Self::of(id) }
+        Self { problems, ..Self::new(id) }
     }
 }
 

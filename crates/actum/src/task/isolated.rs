@@ -78,7 +78,7 @@ pub(super) fn is_isolated(action: &Action) -> bool {
 }
 
 impl<'s> Isolated<'s> {
-    fn of(script: Script<'s>, action: &'s Action) -> Result<Self> {
+    fn new(script: Script<'s>, action: &'s Action) -> Result<Self> {
         let missing = |why: &str| ActionProblem::new(ErrorCode::NotAvailable, why);
         match &action.work {
             Work::ExecuteSql(query) => {
@@ -151,7 +151,7 @@ pub(super) fn run<D: Disk>(
     let prepared: Vec<Result<Prepared<'_, D>>> = steps
         .iter()
         .map(|(action, _)| {
-            transaction.attempt(|it| Isolated::of(script, action)?.prepare(it, action, allowance))
+            transaction.attempt(|it| Isolated::new(script, action)?.prepare(it, action, allowance))
         })
         .collect();
     let calls = prepared.iter().zip(steps);
@@ -214,7 +214,7 @@ impl<D: Disk> Ran<D> {
         action: &Action,
     ) -> Result<Staged> {
         let left = self.left?;
-        match (Isolated::of(script, action)?, left) {
+        match (Isolated::new(script, action)?, left) {
             (Isolated::Sql(sql, query), Left::Sql(prepared, done)) => {
                 sql.take(transaction, query, (*prepared, *done))
             }

@@ -42,7 +42,7 @@ pub fn update_manifests(
     now: Timestamp,
     backups: Backups,
 ) -> Result<u64> {
-    let outputs = Outputs::of(root)?;
+    let outputs = Outputs::new(root)?;
     if outputs.reports()?.is_empty() {
         return Ok(0);
     }

@@ -43,7 +43,7 @@ pub(super) struct Outputs {
 /// # Errors
 /// Error of the system; `NotFound`, `FileTooLarge`.
 pub fn read_document(directory: &Path, file: &RelPath, max: usize) -> io::Result<Vec<u8>> {
-    let outputs = Outputs::of(directory).map_err(|error| error.source)?;
+    let outputs = Outputs::new(directory).map_err(|error| error.source)?;
     match outputs.stat(file)?.map(|stat| stat.kind) {
         None => return Err(nothing_there()),
         Some(Kind::File) => {}
@@ -57,7 +57,7 @@ pub fn read_document(directory: &Path, file: &RelPath, max: usize) -> io::Result
 
 impl Outputs {
     /// Opens the outputs of the workspace at `root`.
-    pub(super) fn of(root: &Path) -> Result<Self, OutputError> {
+    pub(super) fn new(root: &Path) -> Result<Self, OutputError> {
         let disk = LinuxDisk;
         let root = disk.open_root(root).map_err(failed("open the root of the workspace", "."))?;
         Ok(Self { disk, root })

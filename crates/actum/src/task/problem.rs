@@ -341,7 +341,10 @@ impl TaskProblem {
             given: given(&mistake.problem),
             json_path: Some(mistake.path.to_string()).filter(|path| !path.is_empty()),
             place: mistake.place,
-            ..Self::new(ErrorCode::of(mistake), format!("{document}: {}", mistake.problem))
+            ..Self::new(
+                ErrorCode::from_diagnostic(mistake),
+                format!("{document}: {}", mistake.problem),
+            )
         };
         mistakes.list.iter().map(one).collect()
     }

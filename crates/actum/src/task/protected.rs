@@ -48,7 +48,7 @@ pub fn violations<'p>(
         let case = Case {
             root: place.root.clone(),
             enclosing: place.enclosing.clone(),
-            ..Case::of(vec![refused::effect(path)])
+            ..Case::new(vec![refused::effect(path)])
         };
         let mut ground = denied(&case, &guarded.policy)?;
         if let Some(ground) = &mut ground

@@ -56,7 +56,7 @@ pub(super) fn record(
         tenant: records.tenant.clone(),
         root: place.root.clone(),
         enclosing: place.enclosing.clone(),
-        ..Case::of(targets)
+        ..Case::new(targets)
     };
     let bundle = Bundle::new(Digest::of(&policy), case);
     let decision = decide(&bundle, &in_force.policy, &in_force.cedar);

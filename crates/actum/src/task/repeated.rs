@@ -134,7 +134,7 @@ impl Task {
                 let log = directory.read(CHANGE_LOG_FILE)?;
                 let error = directory.read(ERROR_REPORT_FILE)?;
                 let error = error.and_then(|bytes| ErrorReport::read(&bytes).ok());
-                let error = error.filter(|_| ErrorStatus::of(report.status()).is_some());
+                let error = error.filter(|_| ErrorStatus::from_report(report.status()).is_some());
                 log.and_then(|bytes| ChangeLog::read(&bytes).ok()).map(|log| Stored {
                     receipt,
                     directory,

@@ -47,7 +47,7 @@ pub struct FinishedTask {
 /// As [`Engine::resume`]; `Output`: the task is then left for the next call.
 pub fn finish(engine: &mut Engine, root: &Path) -> Result<Vec<FinishedTask>> {
     let Turn { lock, finished, reported, .. } = take_turn(engine, root)?;
-    let outputs = Outputs::of(root)?;
+    let outputs = Outputs::new(root)?;
     reported.sync(&outputs)?;
     manifests::update(&lock, (root, &outputs), engine.records.clock.now(), Backups::Keep)?;
     remove_left_views();
@@ -71,7 +71,7 @@ pub fn cut_off_tasks(marks: &Marks, root: &Path, workspace: WorkspaceId) -> Resu
         let noted = left?.noted()?.map(|notes| Noted::read(&notes)).transpose()?;
         let Some(noted) = noted.flatten() else { continue };
         let Some(name) = ReportName::read(noted.report().as_bytes()) else { continue };
-        let outputs = Outputs::of(root)?;
+        let outputs = Outputs::new(root)?;
         let directory = outputs.reports_named(name.clone())?;
         let is_told = match (&noted, &directory) {
             (Noted::Task(notes), None) => !notes.is_untold,
@@ -177,12 +177,12 @@ impl Records {
     }
 
     fn finish(&self, (root, workspace): (&Path, WorkspaceId), mut notes: Notes) -> Result<Left> {
-        let outputs = Outputs::of(root)?;
+        let outputs = Outputs::new(root)?;
         let Some(name) = ReportName::read(notes.report.as_bytes()) else {
             return Ok(Left::Nothing);
         };
         let task = notes.task.clone();
-        let alerts = Alerts::of(self, (workspace, root), None);
+        let alerts = Alerts::new(self, (workspace, root), None);
         if let (true, Some(error)) =
             (notes.is_untold, notes.ended.as_ref().and_then(|it| it.error.as_ref()))
         {
@@ -272,7 +272,7 @@ impl Records {
 /// Writes the reports of a task whose rollback was interrupted before the report: every file is as before, or a commit
 /// reverts it.
 fn finish_rollback(root: &Path, notes: &RollbackNotes) -> Result<Left> {
-    let outputs = Outputs::of(root)?;
+    let outputs = Outputs::new(root)?;
     let reverted = notes.reverts().map(|commit| resumed_revert(root, commit));
     let Some(name) = ReportName::read(notes.report.as_bytes()) else { return Ok(Left::Nothing) };
     let Some(directory) = outputs.reports_named(name.clone())? else { return Ok(Left::Nothing) };
@@ -311,7 +311,7 @@ impl Reports {
         let has_log = log.is_some_and(|bytes| ChangeLog::read(&bytes).is_ok());
         // A run that was in effect and was rolled back since has no error.
         let is_undone = report.rollback_performed() && report.facts().more.receipt.is_some();
-        let needs_error = ErrorStatus::of(report.status()).is_some() && !is_undone;
+        let needs_error = ErrorStatus::from_report(report.status()).is_some() && !is_undone;
         let is_whole = has_log && (!needs_error || error.is_some());
         // The status alone is not enough: a run that ended may have no successful action.
         let is_open = had_run
@@ -371,7 +371,7 @@ fn report_committed(
 ) -> Result<EndReports> {
     let report = report.with_outcomes(external.iter().map(NotedPipeline::outcome).collect());
     let problems: Vec<_> = external.iter().filter_map(NotedPipeline::problem).collect();
-    let error = match ErrorStatus::of(report.status()) {
+    let error = match ErrorStatus::from_report(report.status()) {
         Some(status) if error.is_none() && !problems.is_empty() => {
             let facts = ErrorFacts {
                 report_id: report.facts().report_id.clone(),

@@ -69,7 +69,7 @@ pub fn rollback(
     (task, actor): (&str, Actor),
 ) -> Result<RolledBack> {
     let Turn { lock, workspace, finished, reported } = take_turn(engine, root)?;
-    let outputs = Outputs::of(root)?;
+    let outputs = Outputs::new(root)?;
     // No process may write the earlier reports again once they state the rollback.
     reported.sync(&outputs)?;
     let now = engine.records.clock.now();
@@ -104,7 +104,7 @@ fn carry_out(
     (run, effects, workspace): (RunId, Vec<PathEffect>, WorkspaceId),
     actor: Actor,
 ) -> Result<(Done, Option<ExecutionReport>, Option<OutputError>)> {
-    let alerts = Alerts::of(&engine.records, (workspace, root), Some(actor.clone()));
+    let alerts = Alerts::new(&engine.records, (workspace, root), Some(actor.clone()));
     let left = |code, why: &dyn std::fmt::Display| {
         told_of(&alerts.raise_left((run, &directory.name), (code, why)))
     };
@@ -193,7 +193,7 @@ fn taken_back(
         return Ok(Done { method, receipt, commit: None, notes });
     }
     if let Some(commit) = commit {
-        match Reverting::of(root, outputs, (commit, run, effects)) {
+        match Reverting::new(root, outputs, (commit, run, effects)) {
             Ok(reverting) => return reverted(engine, &reverting, &directory.name, actor),
             // Edits that the checkpoint would lose as well are an error. For any other git problem the checkpoint is
             // used. If the files are as before already, another process restored them, or a rollback ended before its

@@ -107,8 +107,8 @@ pub fn run(
         Err(unread) => unread.task(),
     };
     let mut desk = TaskContext {
-        outputs: Outputs::of(root)?,
-        alerts: Alerts::of(&records, (workspace, root), Some(actor.clone())),
+        outputs: Outputs::new(root)?,
+        alerts: Alerts::new(&records, (workspace, root), Some(actor.clone())),
         status: StatusWriter::new(progress, records.clock.clone(), id),
         ids: Ids::new()?,
         started,
@@ -449,7 +449,7 @@ impl Task {
     /// Creates the rejection of the task for these reasons.
     fn refusal(&self, problems: Vec<TaskProblem>) -> Unread {
         let plan_id = Some(self.plan_id.clone());
-        Unread { plan_id, problems, ..Unread::of(Some(self.id.clone())) }
+        Unread { plan_id, problems, ..Unread::new(Some(self.id.clone())) }
     }
 }
 

@@ -394,7 +394,7 @@ fn change(
         new_path: None,
         before,
         after,
-        diff: DiffSummary::of(None, None, &|_| Vec::new()),
+        diff: DiffSummary::new(None, None, &|_| Vec::new()),
     }
 }
 

@@ -104,8 +104,8 @@ pub(super) fn stage<D: Disk>(
         word,
         path: action.target.clone(),
         diff: match is_shown {
-            true => DiffSummary::of(old, new, &credential::spans),
-            false => DiffSummary::of(old, new, &everything),
+            true => DiffSummary::new(old, new, &credential::spans),
+            false => DiffSummary::new(old, new, &everything),
         },
         new_path,
         before: before.map(|file| file.state),
@@ -229,9 +229,9 @@ impl FileBefore {
         let (old, new) = (self.content.as_deref(), after.content.as_deref());
         let everything = |content: &[u8]| std::iter::once(0..content.len()).collect();
         let diff = match (is_whole, may_be_reported(path, transaction.umask(), states)) {
-            (true, true) => DiffSummary::of(old, new, &credential::spans),
-            (true, false) => DiffSummary::of(old, new, &everything),
-            (false, _) => DiffSummary::of(None, None, &everything),
+            (true, true) => DiffSummary::new(old, new, &credential::spans),
+            (true, false) => DiffSummary::new(old, new, &everything),
+            (false, _) => DiffSummary::new(None, None, &everything),
         };
         let word = match (&self.state, &after.state) {
             (None, _) => ChangeWord::Create,

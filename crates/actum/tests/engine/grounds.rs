@@ -124,7 +124,7 @@ impl SharedStore {
         let mut inside = Inside::default();
         let entries = ours.store.entries(0, u64::MAX).unwrap();
         for entry in entries {
-            let facts = actum_record::ledger::EntryFacts::of(entry.kind, &entry.body).unwrap();
+            let facts = actum_record::ledger::EntryFacts::parse(entry.kind, &entry.body).unwrap();
             let blobs = facts.blobs.iter().map(|digest| ours.store.blob(digest).unwrap().unwrap());
             let blobs = blobs.collect();
             let new = actum_ledger::NewEntry { kind: entry.kind, body: entry.body, blobs };
@@ -157,7 +157,7 @@ impl SharedStore {
         let entries = self.entries(0, u64::MAX).unwrap();
         let started = entries.iter().filter(|entry| entry.kind == EntryKind::EffectStarted);
         let run = |entry: &Entry| {
-            let facts = actum_record::ledger::EntryFacts::of(entry.kind, &entry.body).unwrap();
+            let facts = actum_record::ledger::EntryFacts::parse(entry.kind, &entry.body).unwrap();
             self.run(facts.run.unwrap()).unwrap().unwrap()
         };
         started.map(run).collect()

@@ -119,7 +119,7 @@ fn a_run_under_a_lease_records_its_blocks_and_no_token() {
     let text = token.to_text();
     let (_, end_of_token) = text.split_at(text.len() - 40);
     for entry in grounds.store.entries(0, u64::MAX).unwrap() {
-        let facts = actum_record::ledger::EntryFacts::of(entry.kind, &entry.body).unwrap();
+        let facts = actum_record::ledger::EntryFacts::parse(entry.kind, &entry.body).unwrap();
         let blobs = facts.blobs.iter().map(|digest| grounds.store.blob(digest).unwrap().unwrap());
         for bytes in std::iter::once(entry.body.clone()).chain(blobs) {
             assert!(Token::read(&bytes).is_err());

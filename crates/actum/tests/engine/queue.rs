@@ -156,7 +156,7 @@ fn asking_again_for_what_was_approved_does_it_and_asking_once_more_waits_again()
 #[test]
 fn an_approval_does_not_count_where_anything_moved_and_the_error_says_what() {
     let file = PolicyFile::read(b"version = 1\n[scope]\ndeny = [\"vendor\"]\n").unwrap();
-    let policy = Policy::of(Some(file), None).0;
+    let policy = Policy::new(Some(file), None).0;
     let only = Scope { allow: None, deny: vec![PathRule::new("vendor").unwrap()] };
     let limits = Limits { scope: only, ..Limits::default() };
     type Change<'c> = &'c dyn Fn(&SimDisk, &mut Request);

@@ -62,7 +62,7 @@ impl Plain {
 
     /// Puts the start of a run and its document into a durable transaction.
     pub(super) fn put(&self, entry: &NewEntry) -> Result<(), Failure> {
-        let facts = EntryFacts::of(entry.kind, &entry.body)?;
+        let facts = EntryFacts::parse(entry.kind, &entry.body)?;
         let (run, workspace) = (facts.run.ok_or("no run")?, facts.workspace.ok_or("no workspace")?);
         let (run, workspace) = (run.bits().cast_signed(), workspace.bits().cast_signed());
         let sql = |text| self.connection.prepare_cached(text);

@@ -41,7 +41,7 @@ struct Lines {
 pub(super) fn places<'a>(old: &'a str, new: &'a str) -> Vec<Place<'a>> {
     let (old, new) = (Text::new(old), Text::new(new));
     let changed: Vec<Lines> =
-        hunks(old.text.as_bytes(), new.text.as_bytes(), 0).iter().map(Lines::of).collect();
+        hunks(old.text.as_bytes(), new.text.as_bytes(), 0).iter().map(Lines::from_hunk).collect();
     let mut places = with_context(&old, &new);
     loop {
         let mut grown = false;
@@ -78,7 +78,7 @@ fn with_context(old: &Text<'_>, new: &Text<'_>) -> Vec<Range<usize>> {
     loop {
         let hunks = hunks(old.text.as_bytes(), new.text.as_bytes(), context);
         if hunks.len() <= PLACES_MAX {
-            return hunks.iter().map(|hunk| Lines::of(hunk).old).collect();
+            return hunks.iter().map(|hunk| Lines::from_hunk(hunk).old).collect();
         }
         context = context.saturating_mul(2);
     }
@@ -123,7 +123,7 @@ fn in_new(place: &Range<usize>, changed: &[Lines]) -> Range<usize> {
 }
 
 impl Lines {
-    fn of(hunk: &LineHunk) -> Self {
+    fn from_hunk(hunk: &LineHunk) -> Self {
         let range = |start: u32, count: u32| {
             let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
             let start = number(start.saturating_sub(u32::from(count > 0)));

@@ -131,7 +131,7 @@ impl Project {
         let readme = format!("{README}\nThe words are in `words/latin.txt`.\n");
         let greet = GREET.replace("echo \"hello\"", "cat words/latin.txt");
         let notes = NOTES.replace("on Friday", "today");
-        Tree::of(
+        Tree::new(
             [("images", directory), ("words", directory)],
             [
                 ("README.md", readme.as_bytes(), 0o644),
@@ -188,7 +188,7 @@ impl Tree {
         self.0.values().filter(|node| node.content.is_some()).count()
     }
 
-    fn of<const D: usize, const F: usize>(
+    fn new<const D: usize, const F: usize>(
         directories: [(&str, u32); D],
         files: [(&str, &[u8], u32); F],
     ) -> Self {
@@ -202,7 +202,7 @@ impl Tree {
 }
 
 fn at_the_start() -> Tree {
-    Tree::of(
+    Tree::new(
         [("drafts", 0o750)],
         [
             ("README.md", README.as_bytes(), 0o644),

@@ -49,7 +49,7 @@ pub(super) enum Outcome {
 }
 
 impl Executed {
-    pub(super) fn of(
+    pub(super) fn new(
         tried: &Tried,
         runner: &Runner,
         (outcome, has_failed): (Outcome, bool),
@@ -58,7 +58,7 @@ impl Executed {
         let command = tried.record.argv.iter().map(Into::into).collect::<Vec<_>>();
         Self {
             status: outcome.status(),
-            report: Report::of(&command, runner.policy(), &tried.outcome, None),
+            report: Report::new(&command, runner.policy(), &tried.outcome, None),
             ended: tried.record.ended.clone(),
             has_failed,
             passed: tried.passed().to_vec(),

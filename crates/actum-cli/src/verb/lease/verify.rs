@@ -74,7 +74,7 @@ fn state_of(
     }
     let is_others = terms.tenant.as_ref().is_some_and(|it| it != tenant);
     let row = LeaseRow { revoked: revoked.then_some(0), used: *used, ..LeaseRow::unknown(*id) };
-    let found = State::of(terms, &row, now);
+    let found = State::new(terms, &row, now);
     if is_others && found != State::Revoked { LeaseState::OtherTenant } else { state(found) }
 }
 

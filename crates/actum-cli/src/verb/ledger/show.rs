@@ -73,7 +73,7 @@ fn number(text: &str) -> Result<u64, String> {
 fn line_of(log: &dyn Log, entry: &Entry) -> Result<(EntryLine, EntryFacts), LedgerError> {
     let (leaf, recorded) =
         (leaf_hash(&entry.body), log.node(Node { level: 0, index: entry.index })?);
-    let facts = EntryFacts::of(entry.kind, &entry.body);
+    let facts = EntryFacts::parse(entry.kind, &entry.body);
     let facts = facts.map_err(|error| LedgerError::entry(entry.index, &error))?;
     let line = EntryLine {
         index: entry.index,

@@ -131,7 +131,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     progress.end();
     let compared = kept.and_then(|kept| Some((kept.name, kept.checkpoint.ok()?.size)));
-    let verified = Verified::of(verification, receipts, keyring, compared);
+    let verified = Verified::new(verification, receipts, keyring, compared);
     session.screen.show(&verified)?;
     Ok(if verified.document.sound { Exit::Success } else { Exit::NeedsAttention })
 }
@@ -209,7 +209,7 @@ fn check_entry(kind: EntryKind, body: &[u8], keyring: &Keyring) -> Result<(), St
 }
 
 impl Verified {
-    fn of(
+    fn new(
         verification: Verification,
         receipts_asked: Receipts,
         keyring: Trusted,

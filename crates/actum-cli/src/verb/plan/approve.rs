@@ -109,7 +109,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let beside = plan_file.parent().unwrap_or(&session.start).to_owned();
     let config = arguments.config_file(session, &beside)?;
     let config_file = config.path();
-    let files = Files::of(&plan_file, config_file, &arguments.output)?;
+    let files = Files::new(&plan_file, config_file, &arguments.output)?;
     let documents = Documents { plan: arguments.plan.clone(), config: config.existing() };
     let task = match documents.read(&session.start)? {
         Ok(task) => config.read_with(task),
@@ -130,7 +130,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let in_force = policy::in_force(root)?;
     let actor = actor::of(arguments.agent.clone());
     let asked = (actor.clone(), KeptUse::Keep, session);
-    let previewed = Previewed::of((engine.workspace_mut(), root), &task, &in_force, asked)?;
+    let previewed = Previewed::new((engine.workspace_mut(), root), &task, &in_force, asked)?;
     let has_key = records.keyring().current(KeyRole::Approval, clock::now()).is_some();
     let must_be_signed = !in_force.task_envelopes.is_any();
     let is_signed =
@@ -321,7 +321,7 @@ struct Files {
 }
 
 impl Files {
-    fn of(plan: &Path, config: &Path, envelope: &str) -> Result<Self, Failure> {
+    fn new(plan: &Path, config: &Path, envelope: &str) -> Result<Self, Failure> {
         let name = |file: &Path| file.file_name().map(|name| name.to_string_lossy().into_owned());
         let (Some(plan_name), Some(config)) = (name(plan), name(config)) else {
             return Err(usage("plan and config have to be files"));

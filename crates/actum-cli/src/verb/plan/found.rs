@@ -78,7 +78,8 @@ impl Problems {
             let message = quote.message_at_place(&mistake.problem, "the document breaks its rules");
             // Names of members are content, too.
             let path = if quote.is_shown() { mistake.path.clone() } else { JsonPath::default() };
-            let found = plan_problem(ErrorCode::of(mistake), message, (&path, mistake.place));
+            let found =
+                plan_problem(ErrorCode::from_diagnostic(mistake), message, (&path, mistake.place));
             self.add(PlanProblem { file: Some(file.to_owned()), ..found });
         }
         self.more |= mistakes.is_cut;

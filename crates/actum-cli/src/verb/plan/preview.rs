@@ -88,7 +88,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         session.note_made(root);
     }
     let asked = (actor::of(None), KeptUse::None, session);
-    let previewed = Previewed::of((&mut workspace, root), &task, &in_force, asked);
+    let previewed = Previewed::new((&mut workspace, root), &task, &in_force, asked);
     recovery_note::tell(&session.screen, workspace.recovery());
     let previewed = previewed?;
     session.screen.show(&previewed)?;
@@ -96,7 +96,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 impl Previewed {
-    pub(super) fn of(
+    pub(super) fn new(
         (workspace, root): (&mut Workspace, &Path),
         task: &Task,
         in_force: &PolicyInForce,
@@ -118,7 +118,7 @@ impl Previewed {
         let written: BTreeSet<_> = plan.actions.iter().flat_map(Action::written).collect();
         let linked = transaction.broken_links().iter().filter(|path| written.contains(path));
         let linked: Vec<_> = linked.map(task::linked).collect();
-        let diff = FileDiffs::of(transaction.diff()?, audience);
+        let diff = FileDiffs::new(transaction.diff()?, audience);
         let (effects, umask) = (transaction.effects(), transaction.umask());
         let id = plan
             .id

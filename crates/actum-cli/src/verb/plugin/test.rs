@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         changes: list(&*transaction.changes()),
         diff: Diffs::default(),
     };
-    let diff = FileDiffs::of(transaction.diff()?, session.screen.audience());
+    let diff = FileDiffs::new(transaction.diff()?, session.screen.audience());
     let tested = Tested { document, diff };
     transaction.abort();
     session.screen.show(&tested)?;

@@ -59,7 +59,7 @@ pub(crate) struct Shown {
 impl Shown {
     /// Makes the view of a plan. What the operator decides on is always escaped; only an audience of programs gets it
     /// byte for byte.
-    pub(crate) fn of(
+    pub(crate) fn new(
         queue: &Queue,
         plan: &QueuedPlan,
         session: &Session,
@@ -172,7 +172,7 @@ fn would_do_in(
     let diff = match diffed {
         Some(audience) => {
             let changes = preview.transaction.diff()?.into_iter().map(whole).collect();
-            Some(FileDiffs::of(changes, audience))
+            Some(FileDiffs::new(changes, audience))
         }
         None => None,
     };

@@ -24,7 +24,7 @@ pub(super) struct ActionLine {
 }
 
 impl ActionLine {
-    pub(super) fn of(update: &StatusUpdate) -> Option<Self> {
+    pub(super) fn new(update: &StatusUpdate) -> Option<Self> {
         let word = match update.action_status? {
             ActionStatus::Started => return None,
             ActionStatus::Success => "ok",

@@ -375,7 +375,7 @@ fn from_file(file: &Path, start: &Path) -> Result<SandboxPolicy, PolicyFileError
         })
         .map_err(|source| PolicyFileError::Unreadable { file: file.to_owned(), source })?;
     let malformed = |error: toml::de::Error| {
-        let place = error.span().map(|span| Place::of(text.as_bytes(), span.start));
+        let place = error.span().map(|span| Place::new(text.as_bytes(), span.start));
         let at = place.map(|Place { line, column }| format!("line {line}, column {column}: "));
         let message = format!("{}{}", at.unwrap_or_default(), error.message().trim_end());
         let quote = Quote::new(Some(file), text.as_bytes(), place);

@@ -41,7 +41,7 @@ fn hex(bytes: &[u8]) -> Option<String> {
 }
 
 impl Report {
-    pub(crate) fn of(
+    pub(crate) fn new(
         command: &[OsString],
         policy: &SandboxPolicy,
         outcome: &Outcome,

@@ -141,7 +141,7 @@ fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFa
         session.screen.note(format_args!("what the command changed cannot be told: {error}"));
         None
     });
-    let report = Report::of(&command, &policy, &outcome, changes);
+    let report = Report::new(&command, &policy, &outcome, changes);
     Ok(report.tell(&session.screen, arguments.quiet))
 }
 

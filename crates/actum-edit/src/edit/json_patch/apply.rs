@@ -33,11 +33,11 @@ impl<'t> Document<'t> {
             text: file.get(from..to).unwrap_or_default().into(),
             place: Some(from),
         };
-        let root = Node::of(value, file, Origin::File);
+        let root = Node::from_value(value, file, Origin::File);
         Self {
             file,
             lead: piece(0, value.span.start),
-            style: Style::of(file, &root),
+            style: Style::new(file, &root),
             root,
             trail: piece(value.span.end, file.len()),
             empty: if file.contains('\n') { Layout::Lines } else { Layout::OneLine },
@@ -58,14 +58,14 @@ impl<'t> Document<'t> {
         let at = |path: &Pointer, problem| (path.clone(), problem);
         match operation {
             PatchOperation::Add { path, value } => {
-                let parcel = Parcel::of(value).map_err(|problem| at(path, problem))?;
+                let parcel = Parcel::new(value).map_err(|problem| at(path, problem))?;
                 self.add(path, parcel).map_err(|problem| at(path, problem))
             }
             PatchOperation::Remove { path } => {
                 self.remove(path).map(drop).map_err(|problem| at(path, problem))
             }
             PatchOperation::Replace { path, value } => {
-                let parcel = Parcel::of(value).map_err(|problem| at(path, problem))?;
+                let parcel = Parcel::new(value).map_err(|problem| at(path, problem))?;
                 self.replace(path, parcel).map_err(|problem| at(path, problem))
             }
             PatchOperation::Move { from, path } => {
@@ -88,12 +88,12 @@ impl<'t> Document<'t> {
             }
             PatchOperation::Test { path, value } => {
                 let (node, _) = self.find(path).map_err(|problem| at(path, problem))?;
-                let expected = Parcel::of(value).map_err(|problem| at(path, problem))?.node;
+                let expected = Parcel::new(value).map_err(|problem| at(path, problem))?.node;
                 if equal(node, &expected) {
                     return Ok(());
                 }
-                let found = Excerpt::of(node.text().as_bytes());
-                let expected = Excerpt::of(value.as_str().as_bytes());
+                let found = Excerpt::new(node.text().as_bytes());
+                let expected = Excerpt::new(value.as_str().as_bytes());
                 Err(at(path, PointerProblem::Differs { found, expected }))
             }
         }

@@ -12,7 +12,7 @@ use super::tree::{Brackets, Container, Node};
 pub(in crate::edit) fn equal(a: &Node<'_>, b: &Node<'_>) -> bool {
     match (a, b) {
         (Node::Scalar(kind_a, a), Node::Scalar(kind_b, b)) if kind_a == kind_b => match kind_a {
-            Kind::Number => Decimal::of(&a.text) == Decimal::of(&b.text),
+            Kind::Number => Decimal::new(&a.text) == Decimal::new(&b.text),
             Kind::String => decoded(&a.text) == decoded(&b.text),
             Kind::Null | Kind::Boolean | Kind::Array | Kind::Object => a.text == b.text,
         },
@@ -62,7 +62,7 @@ struct Decimal<'n> {
 }
 
 impl<'n> Decimal<'n> {
-    fn of(spelled: &'n str) -> Self {
+    fn new(spelled: &'n str) -> Self {
         let (is_negative, rest) = match spelled.strip_prefix('-') {
             Some(rest) => (true, rest),
             None => (false, spelled),
@@ -95,7 +95,7 @@ mod tests {
 
     fn are_equal(a: &str, b: &str) -> bool {
         let read = |text: &'static str| {
-            Node::of(&Value::read(text.as_bytes()).unwrap(), text, Origin::Patch)
+            Node::from_value(&Value::read(text.as_bytes()).unwrap(), text, Origin::Patch)
         };
         let (a, b) = (a.to_owned().leak(), b.to_owned().leak());
         let (a, b) = (read(a), read(b));

@@ -118,7 +118,7 @@ pub enum PointerProblem {
     #[error("the whole document cannot be removed")]
     Root,
     /// A value would be moved into itself.
-    #[error("a value cannot be moved into itself, to `{}`", Excerpt::of(to.to_string().as_bytes()))]
+    #[error("a value cannot be moved into itself, to `{}`", Excerpt::new(to.to_string().as_bytes()))]
     IntoItself {
         /// New place.
         to: Pointer,
@@ -150,7 +150,7 @@ struct In<'a>(&'a Pointer);
 struct There<'a>(&'a Pointer);
 
 fn shown(pointer: &Pointer) -> Excerpt {
-    Excerpt::of(pointer.to_string().as_bytes())
+    Excerpt::new(pointer.to_string().as_bytes())
 }
 
 impl fmt::Display for At<'_> {

@@ -43,7 +43,7 @@ struct Examples {
 }
 
 impl Style {
-    pub(in crate::edit) fn of(file: &str, root: &Node<'_>) -> Self {
+    pub(in crate::edit) fn new(file: &str, root: &Node<'_>) -> Self {
         let mut found = Examples::default();
         found.look(root, "");
         let crlf =

@@ -25,11 +25,11 @@ pub(in crate::edit) enum Source {
 pub(in crate::edit) struct Room(usize);
 
 impl<'t> Parcel<'t> {
-    pub(in crate::edit) fn of(value: &'t JsonText) -> Result<Self, PointerProblem> {
+    pub(in crate::edit) fn new(value: &'t JsonText) -> Result<Self, PointerProblem> {
         let text = value.as_str();
         let value = Value::read(text.as_bytes())
             .map_err(|error| PointerProblem::Value { problem: error.problem })?;
-        Ok(Self { node: Node::of(&value, text, Origin::Patch), from: Source::Patch })
+        Ok(Self { node: Node::from_value(&value, text, Origin::Patch), from: Source::Patch })
     }
 
     /// The value, laid out for a line that is indented by `indent`.

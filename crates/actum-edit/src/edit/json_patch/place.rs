@@ -44,7 +44,7 @@ impl<'t> Inside<'_, 't> {
     fn place_for(&self, step: &str) -> Result<Place, PointerProblem> {
         let there = self.container.item(step, || self.pointer.clone()).map(|(index, _)| index);
         let length = self.container.items.len();
-        match (self.container.brackets, Index::of(step), there) {
+        match (self.container.brackets, Index::parse(step), there) {
             (Brackets::Object, _, Ok(index)) => Ok(Place::Replace(index)),
             (Brackets::Object, _, Err(PointerProblem::NoMember { .. })) => {
                 Ok(Place::Insert(length))
@@ -172,7 +172,7 @@ impl<'t> Container<'t> {
         step: &str,
         inside: impl FnOnce() -> Pointer,
     ) -> Result<(usize, &Item<'t>), PointerProblem> {
-        let shown = Excerpt::of(step.as_bytes());
+        let shown = Excerpt::new(step.as_bytes());
         if self.brackets == Brackets::Object {
             let is_meant = |item: &Item<'_>| item.name.as_ref().is_some_and(|n| n.decoded == step);
             let mut meant = self.items.iter().enumerate().filter(|(_, item)| is_meant(item));
@@ -185,7 +185,7 @@ impl<'t> Container<'t> {
             };
         }
         let length = self.items.len();
-        let index = match Index::of(step) {
+        let index = match Index::parse(step) {
             Index::At(index) => index,
             Index::End => length,
             Index::None => {
@@ -205,7 +205,7 @@ impl<'t> Container<'t> {
     ) -> Result<(usize, &mut Item<'t>), PointerProblem> {
         let (index, _) = self.item(step, &inside)?;
         let missing =
-            || PointerProblem::NoMember { name: Excerpt::of(step.as_bytes()), inside: inside() };
+            || PointerProblem::NoMember { name: Excerpt::new(step.as_bytes()), inside: inside() };
         Ok((index, self.items.get_mut(index).ok_or_else(missing)?))
     }
 

@@ -48,7 +48,7 @@ impl Pointer {
     /// # Errors
     /// [`PointerError`].
     pub fn new(text: &str) -> Result<Self, PointerError> {
-        let refused = |problem| PointerError { given: Excerpt::of(text.as_bytes()), problem };
+        let refused = |problem| PointerError { given: Excerpt::new(text.as_bytes()), problem };
         if text.is_empty() {
             return Ok(Self::default());
         }
@@ -88,7 +88,7 @@ impl Pointer {
 
 impl Index {
     /// Reads a step: digits without leading zeros, or `-`.
-    pub(super) fn of(step: &str) -> Self {
+    pub(super) fn parse(step: &str) -> Self {
         let is_number = !step.is_empty() && step.bytes().all(|b| b.is_ascii_digit());
         match step {
             "-" => Self::End,
@@ -175,7 +175,7 @@ mod tests {
             ("1e0", Index::None),
             ("١", Index::None),
         ] {
-            assert_eq!(Index::of(step), index, "{step}");
+            assert_eq!(Index::parse(step), index, "{step}");
         }
     }
 }

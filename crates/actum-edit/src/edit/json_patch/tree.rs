@@ -96,7 +96,7 @@ impl<'t> Piece<'t> {
 
 impl<'t> Node<'t> {
     /// The tree of a value that was read from `text`.
-    pub(in crate::edit) fn of(value: &Value<'t>, text: &'t str, origin: Origin) -> Self {
+    pub(in crate::edit) fn from_value(value: &Value<'t>, text: &'t str, origin: Origin) -> Self {
         Self::beside(value, text, text, origin)
     }
 

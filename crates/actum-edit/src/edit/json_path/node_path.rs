@@ -18,7 +18,7 @@ pub(in crate::edit) enum Step {
 pub(in crate::edit) struct NodePath(pub(in crate::edit) Vec<Step>);
 
 impl NodePath {
-    pub(super) fn of(path: &NormalizedPath<'_>) -> Self {
+    pub(super) fn new(path: &NormalizedPath<'_>) -> Self {
         let step = |element: &PathElement<'_>| match element {
             PathElement::Name(name) => Step::Name((*name).to_owned()),
             PathElement::Index(index) => Step::Index(*index),

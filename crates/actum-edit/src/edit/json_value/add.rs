@@ -29,10 +29,10 @@ pub(super) fn pieces(
     let member = Member { name, parcel, layout };
     let close = object.span.end.saturating_sub(1);
     let Some(last) = object.children.last() else {
-        let inside = Gap::of(file.text, object.span.start + 1..close);
+        let inside = Gap::new(file.text, object.span.start + 1..close);
         return first(file, &inside, spot, member, room);
     };
-    let gap = Gap::of(file.text, last.value.end..close);
+    let gap = Gap::new(file.text, last.value.end..close);
     let own_comma = gap.comma;
     let from = own_comma.map_or(last.value.end, |comma| comma + 1);
     let (at, is_line) = gap.rest_of_line(file.text, from);

@@ -138,7 +138,7 @@ impl JsonValueError {
         match missed {
             Missed::Stop { depth, stop } => Self::Path(PathProblem::Stops {
                 path: path.shown(),
-                inside: Excerpt::of(way.first(depth).to_string().as_bytes()),
+                inside: Excerpt::new(way.first(depth).to_string().as_bytes()),
                 stop,
             }),
             Missed::Doubled { name, offset } => {

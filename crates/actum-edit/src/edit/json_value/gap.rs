@@ -21,7 +21,7 @@ pub(super) struct Comment {
 
 impl Gap {
     /// Reads the text in `range`, which holds no value.
-    pub(super) fn of(text: &str, range: Range<usize>) -> Self {
+    pub(super) fn new(text: &str, range: Range<usize>) -> Self {
         let mut gap = Self { range: range.clone(), ..Self::default() };
         let bytes = text.as_bytes().get(..range.end).unwrap_or_default();
         let mut at = range.start;

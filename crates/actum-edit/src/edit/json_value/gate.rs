@@ -24,7 +24,7 @@ pub(super) fn prove(
 ) -> Result<(), JsonValueError> {
     let result = made(file.text, pieces).ok_or(Unproven::Beyond)?;
     let strict = strict::strict(&result).map_err(|_| Unproven::Syntax)?;
-    let new = Outline::of(&strict, way, change.last()).map_err(|_| Unproven::Place)?;
+    let new = Outline::new(&strict, way, change.last()).map_err(|_| Unproven::Place)?;
     let within = |piece: &Piece| old.place.start <= piece.0.start && piece.0.end <= old.place.end;
     if !pieces.iter().all(within) {
         return Err(Unproven::Beyond.into());
@@ -131,8 +131,8 @@ impl Pair<'_> {
         let found = self.new.strict.get(span.clone()).unwrap_or_default();
         let read = |text| Value::read(str::as_bytes(text)).ok();
         let (Some(a), Some(b)) = (read(found), read(value.as_str())) else { return false };
-        let found = Node::of(&a, found, Origin::Patch);
-        equal(&found, &Node::of(&b, value.as_str(), Origin::Patch))
+        let found = Node::from_value(&a, found, Origin::Patch);
+        equal(&found, &Node::from_value(&b, value.as_str(), Origin::Patch))
     }
 }
 
@@ -154,7 +154,7 @@ mod tests {
         let step = |name: &&str| crate::edit::json_path::Step::Name((*name).to_owned());
         let way = NodePath(way.iter().map(step).collect());
         let file = File { text, strict: text };
-        let old = Outline::of(text, &way, change.last()).unwrap();
+        let old = Outline::new(text, &way, change.last()).unwrap();
         let pieces: Vec<_> = pieces.iter().map(|(r, new)| (r.clone(), (*new).to_owned())).collect();
         prove(file, (&way, &old), change, &pieces)
     }

@@ -65,7 +65,7 @@ pub(super) enum Missed {
 }
 
 impl Outline {
-    pub(super) fn of(strict: &str, way: &NodePath, last: Last) -> Result<Self, Missed> {
+    pub(super) fn new(strict: &str, way: &NodePath, last: Last) -> Result<Self, Missed> {
         let mut walk = Walk { text: strict, last, outline: Self::default() };
         let start = blanks(strict.as_bytes(), 0);
         let end = walk.value(start, &way.0)?;
@@ -112,7 +112,7 @@ impl Walk<'_> {
                 return self.container(at, Some((step, rest)));
             }
             (Step::Name(name), _) => {
-                Stop::NoObject { name: Excerpt::of(name.as_bytes()), found: kind(found) }
+                Stop::NoObject { name: Excerpt::new(name.as_bytes()), found: kind(found) }
             }
             (Step::Index(index), _) => Stop::NoArray { index: *index, found: kind(found) },
         };
@@ -140,7 +140,7 @@ impl Walk<'_> {
                     Step::Index(_) => false,
                 });
                 if let Some(twice) = names.replace(decoded) {
-                    let name = Excerpt::of(twice.as_bytes());
+                    let name = Excerpt::new(twice.as_bytes());
                     return Err(Missed::Doubled { name, offset: at });
                 }
                 at = blanks(bytes, name.end);
@@ -172,7 +172,7 @@ impl Walk<'_> {
             (None, _) | (Some(_), Some(_)) => Ok(at + 1),
             (Some((step, _)), None) => {
                 let stop = match step {
-                    Step::Name(name) => Stop::NoMember { name: Excerpt::of(name.as_bytes()) },
+                    Step::Name(name) => Stop::NoMember { name: Excerpt::new(name.as_bytes()) },
                     Step::Index(index) => Stop::NoElement { index: *index, length },
                 };
                 Err(Missed::Stop { depth, stop })

@@ -31,7 +31,7 @@ fn taken(
         Content::Number(spelled) => match comparable(spelled) {
             Some(number) => serde_json::Value::Number(number),
             None if compares => {
-                let number = Excerpt::of(spelled.as_bytes());
+                let number = Excerpt::new(spelled.as_bytes());
                 return Err(PathProblem::Number { number, place: place(value.span.start) });
             }
             // The value is not read.
@@ -46,7 +46,7 @@ fn taken(
             for member in members {
                 let name = member.name.into_owned();
                 if object.contains_key(&name) {
-                    let name = Excerpt::of(name.as_bytes());
+                    let name = Excerpt::new(name.as_bytes());
                     let place = place(member.name_span.start);
                     return Err(PathProblem::Doubled { name, place });
                 }

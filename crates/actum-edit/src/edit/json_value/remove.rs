@@ -13,8 +13,8 @@ pub(super) fn pieces(file: File<'_>, object: &Level, index: usize) -> Vec<Piece>
     let (open, close) = (object.span.start + 1, object.span.end.saturating_sub(1));
     let previous = index.checked_sub(1).and_then(|before| object.children.get(before));
     let next = object.children.get(index + 1).map(|next| next.name.start);
-    let before = Gap::of(text, previous.map_or(open, |p| p.value.end)..member.name.start);
-    let after = Gap::of(text, member.value.end..next.unwrap_or(close));
+    let before = Gap::new(text, previous.map_or(open, |p| p.value.end)..member.name.start);
+    let after = Gap::new(text, member.value.end..next.unwrap_or(close));
     let gone = |range: Range<usize>| (range, String::new());
     let is_bare = before.comments.is_empty() && after.comments.is_empty();
     if previous.is_none() && next.is_none() && is_bare {

@@ -38,7 +38,7 @@ pub(super) struct Spot<'s, 't> {
 }
 
 impl<'t> Sketch<'t> {
-    pub(super) fn of(file: File<'t>, outline: &Outline) -> Self {
+    pub(super) fn new(file: File<'t>, outline: &Outline) -> Self {
         let mut chosen = Vec::new();
         let mut artist = Artist { file, room: SAMPLE_BYTES_MAX };
         let root = match outline.levels.as_slice() {
@@ -54,7 +54,7 @@ impl<'t> Sketch<'t> {
 
     /// The innermost container on the way, and how it is laid out.
     pub(super) fn spot(&self) -> Spot<'_, 't> {
-        let style = Style::of(self.file.text, &self.root);
+        let style = Style::new(self.file.text, &self.root);
         let empty = if self.file.text.contains('\n') { Layout::Lines } else { Layout::OneLine };
         let mut spot = Spot {
             container: None,

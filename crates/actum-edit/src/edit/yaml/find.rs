@@ -70,7 +70,7 @@ pub(super) fn way(
                     new.push(first + index);
                 }
                 Followed::Stop { depth, stop } if only_document => {
-                    let inside = Excerpt::of(way.first(depth).to_string().as_bytes());
+                    let inside = Excerpt::new(way.first(depth).to_string().as_bytes());
                     let path = path.shown();
                     return Err(PathProblem::Stops { path, inside, stop }.into());
                 }
@@ -123,11 +123,11 @@ pub(super) fn follow<'n, 't>(
                 match (meant.next(), meant.next()) {
                     (Some((_, value)), None) => Ok(value),
                     (Some(_), Some((key, _))) => {
-                        let name = Excerpt::of(name.as_bytes());
+                        let name = Excerpt::new(name.as_bytes());
                         let place = place(key.span.start);
                         return Err(PathProblem::Doubled { name, place }.into());
                     }
-                    (None, _) => Err(Stop::NoMember { name: Excerpt::of(name.as_bytes()) }),
+                    (None, _) => Err(Stop::NoMember { name: Excerpt::new(name.as_bytes()) }),
                 }
             }
             (Step::Index(index), NodeKind::Sequence(_, items)) => {
@@ -138,7 +138,7 @@ pub(super) fn follow<'n, 't>(
                 Step::Name(name),
                 NodeKind::Scalar(..) | NodeKind::Sequence(..) | NodeKind::Alias(_),
             ) => {
-                let name = Excerpt::of(name.as_bytes());
+                let name = Excerpt::new(name.as_bytes());
                 Err(Stop::NoObject { name, found: node.kind() })
             }
             (
@@ -160,7 +160,7 @@ fn aliased(node: &Node<'_>, text: &str, place: impl Fn(usize) -> Place) -> Resul
     let NodeKind::Alias(_) = node.shape else { return Ok(()) };
     let alias = text.get(node.span.clone()).unwrap_or_default();
     let place = place(node.span.start);
-    Err(YamlError::Alias { alias: Excerpt::of(alias.as_bytes()), place })
+    Err(YamlError::Alias { alias: Excerpt::new(alias.as_bytes()), place })
 }
 
 /// Makes the values that a query sees.
@@ -217,7 +217,7 @@ impl<P: Fn(usize) -> Place> Plain<'_, '_, P> {
             _ => match comparable(value).filter(|_| is_plain) {
                 Some(number) => Value::Number(number),
                 None if self.compares => {
-                    let number = Excerpt::of(value.as_bytes());
+                    let number = Excerpt::new(value.as_bytes());
                     let place = (self.place)(node.span.start);
                     return Err(PathProblem::Number { number, place }.into());
                 }

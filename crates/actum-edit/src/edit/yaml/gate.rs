@@ -58,7 +58,7 @@ fn same_values(
     value: &Value<'_>,
 ) -> Result<(), YamlUnproven> {
     let beside =
-        |way: &NodePath| YamlUnproven::Beside { way: Excerpt::of(way.to_string().as_bytes()) };
+        |way: &NodePath| YamlUnproven::Beside { way: Excerpt::new(way.to_string().as_bytes()) };
     if way.0.is_empty() {
         return whole_document(old, new, value);
     }
@@ -130,7 +130,7 @@ fn same_spelling(
     (document, way): (usize, &NodePath),
     change: Change<'_>,
 ) -> Result<(), YamlUnproven> {
-    let beside = || YamlUnproven::Beside { way: Excerpt::of(b"the spelling of something else") };
+    let beside = || YamlUnproven::Beside { way: Excerpt::new(b"the spelling of something else") };
     if old.stream.documents.len() != new.documents.len() {
         return Err(beside());
     }

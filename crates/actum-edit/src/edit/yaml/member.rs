@@ -98,7 +98,7 @@ fn member(way: &NodePath) -> Result<(&str, NodePath), YamlError> {
     match way.0.last() {
         Some(Step::Name(name)) => Ok((name, way.first(way.0.len() - 1))),
         Some(Step::Index(_)) | None => {
-            Err(YamlError::NoMember { way: Excerpt::of(way.to_string().as_bytes()) })
+            Err(YamlError::NoMember { way: Excerpt::new(way.to_string().as_bytes()) })
         }
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn pieces(
     let node = *nodes.last().ok_or(YamlUnproven::Beyond)?;
     if let Some(tag) = &node.tag {
         let shown = text.get(tag.clone()).unwrap_or_default();
-        let (tag, place) = (Excerpt::of(shown.as_bytes()), place(tag.start));
+        let (tag, place) = (Excerpt::new(shown.as_bytes()), place(tag.start));
         return Err(YamlError::Tagged { tag, place });
     }
     unanchored(text, &nodes, Within::Look, place)?;
@@ -272,7 +272,7 @@ pub(super) fn unanchored(
     match aliases.iter().find_map(|(id, at)| ids.get(id).map(|anchor| (*anchor, *at))) {
         None => Ok(()),
         Some((anchor, at)) => Err(YamlError::Anchored {
-            anchor: Excerpt::of(text.get(anchor.clone()).unwrap_or_default().as_bytes()),
+            anchor: Excerpt::new(text.get(anchor.clone()).unwrap_or_default().as_bytes()),
             place: place(anchor.start),
             alias: place(at),
         }),

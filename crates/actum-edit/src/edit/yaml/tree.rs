@@ -98,18 +98,18 @@ impl<'t> Stream<'t> {
                     builder = Builder { slot, ..Builder::default() };
                 }
                 Event::Scalar(value, style, _, tag) => {
-                    let shape = NodeKind::Scalar(value, Style::of(style));
+                    let shape = NodeKind::Scalar(value, Style::new(style));
                     builder.leaf(Node::new(shape, span, tag.is_some(), &at, text));
                 }
                 Event::Alias(id) => {
                     builder.leaf(Node::new(NodeKind::Alias(id), span, false, &at, text))
                 }
                 Event::SequenceStart(style, _, tag) => {
-                    let shape = NodeKind::Sequence(Notation::of(style), Vec::new());
+                    let shape = NodeKind::Sequence(Notation::new(style), Vec::new());
                     builder.open.push(Open::new(Node::new(shape, span, tag.is_some(), &at, text)));
                 }
                 Event::MappingStart(style, _, tag) => {
-                    let shape = NodeKind::Mapping(Notation::of(style), Vec::new());
+                    let shape = NodeKind::Mapping(Notation::new(style), Vec::new());
                     builder.open.push(Open::new(Node::new(shape, span, tag.is_some(), &at, text)));
                 }
                 Event::Anchor(id, _) => builder.anchor(Anchor { id, span }),
@@ -265,7 +265,7 @@ impl<'t> Node<'t> {
 }
 
 impl Style {
-    fn of(style: ScalarStyle) -> Self {
+    fn new(style: ScalarStyle) -> Self {
         match style {
             ScalarStyle::Plain => Self::Plain,
             ScalarStyle::SingleQuoted => Self::SingleQuoted,
@@ -277,7 +277,7 @@ impl Style {
 }
 
 impl Notation {
-    fn of(style: StructureStyle) -> Self {
+    fn new(style: StructureStyle) -> Self {
         match style {
             StructureStyle::Block => Self::Block,
             StructureStyle::Flow => Self::Flow,

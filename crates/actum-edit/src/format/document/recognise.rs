@@ -16,7 +16,7 @@ pub(super) fn format(value: &Value<'_>) -> Result<(Format, &'static JsonSyntax),
     match found.as_slice() {
         [(format, syntax, _)] => Ok((*format, *syntax)),
         [] => {
-            let found = names.iter().map(|name| Excerpt::of(name.as_bytes())).collect();
+            let found = names.iter().map(|name| Excerpt::new(name.as_bytes())).collect();
             Err(DocumentProblem::NoFormat { found, meant: meant(&names) })
         }
         [(Format::Edits, syntax, _), (Format::Files, _, _)] if value.kind() == Kind::Array => {

@@ -186,7 +186,7 @@ fn hunk(lines: &mut Lines<'_>, room: &mut Room) -> Result<Option<Hunk>, ParseErr
 
 /// The size that the first line of a hunk announces.
 fn size(text: Text<'_>) -> Result<usize, ParseError> {
-    let size = || Excerpt::of(text.bytes);
+    let size = || Excerpt::new(text.bytes);
     let problem = match std::str::from_utf8(text.bytes) {
         Ok(digits) if !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()) => {
             match digits.parse() {

@@ -174,7 +174,7 @@ impl<'a> Header<'a> {
         for field in [Field::OldMode, Field::NewMode] {
             // git writes the change of a file to a link as two sections.
             if let (Some(GitMode::Link), Some(text)) = (self.mode(field)?, text(field)) {
-                let problem = DiffProblem::LinkMode { mode: Excerpt::of(text.bytes) };
+                let problem = DiffProblem::LinkMode { mode: Excerpt::new(text.bytes) };
                 return Err(ParseError::diff(text.place, problem));
             }
         }
@@ -392,7 +392,7 @@ fn field<'a>(lines: &Lines<'a>) -> Result<Option<(Field, Text<'a>)>, ParseError>
 
 /// A mode, as git writes modes (git-fast-import(1), `filemodify`).
 fn git_mode(mode: Text<'_>) -> Result<GitMode, ParseError> {
-    let shown = || Excerpt::of(mode.bytes);
+    let shown = || Excerpt::new(mode.bytes);
     let problem = match mode.bytes {
         b"100644" => return Ok(GitMode::File),
         b"100755" => return Ok(GitMode::Executable),
@@ -453,7 +453,7 @@ fn check_name(
             Some(path) => [prefixes.0.as_bytes(), path.as_bytes()].concat(),
             None => DEV_NULL.to_vec(),
         };
-        DiffProblem::WrongName { expected: Excerpt::of(&expected), found: name.excerpt() }
+        DiffProblem::WrongName { expected: Excerpt::new(&expected), found: name.excerpt() }
     };
     Err(ParseError::diff(text.place, problem))
 }

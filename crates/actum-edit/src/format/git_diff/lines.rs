@@ -112,7 +112,7 @@ impl<'a> Lines<'a> {
 /// Excerpt of a line for an error.
 pub(super) fn excerpt(line: &[u8]) -> Excerpt {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
-    Excerpt::of(line)
+    Excerpt::new(line)
 }
 
 #[inline]

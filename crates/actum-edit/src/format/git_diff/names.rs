@@ -99,14 +99,14 @@ impl<'a> Name<'a> {
                         b'"' | b'\\' => letter,
                         _ => {
                             let place = text.place.right(text.bytes.len() - rest.len());
-                            let name = Excerpt::of(text.bytes);
+                            let name = Excerpt::new(text.bytes);
                             return Err(ParseError::diff(place, DiffProblem::Escape { name }));
                         }
                     };
                     (byte, after)
                 }
                 [b'\\'] | [] => {
-                    let name = Excerpt::of(text.bytes);
+                    let name = Excerpt::new(text.bytes);
                     return Err(ParseError::diff(text.place, DiffProblem::Unclosed { name }));
                 }
                 [byte, ref after @ ..] => (byte, after),
@@ -128,12 +128,12 @@ impl<'a> Name<'a> {
     }
 
     pub(super) fn excerpt(&self) -> Excerpt {
-        Excerpt::of(&self.bytes)
+        Excerpt::new(&self.bytes)
     }
 }
 
 fn after_name(rest: Text<'_>) -> ParseError {
-    ParseError::diff(rest.place, DiffProblem::AfterName { found: Excerpt::of(rest.bytes) })
+    ParseError::diff(rest.place, DiffProblem::AfterName { found: Excerpt::new(rest.bytes) })
 }
 
 /// The prefixes with which both names are those of one file.

@@ -79,7 +79,7 @@ impl<'a> Lead<'a> {
         };
         for rival in rivals.into_iter().flatten() {
             if root.relative(rival) != path.as_bytes() {
-                let rival = Excerpt::of(rival);
+                let rival = Excerpt::new(rival);
                 return Err(refused(block, BlockProblem::TwoPaths { path, rival }));
             }
         }
@@ -106,7 +106,7 @@ impl<'a> Line<'a> {
             Reading::Path(path) => RelPath::new(root.relative(path))
                 .map_err(|error| ParseError::at(place, Problem::Path(error))),
             Reading::Unclear => {
-                let found = Excerpt::of(self.bytes);
+                let found = Excerpt::new(self.bytes);
                 Err(refused(place, BlockProblem::UnclearPath { found }))
             }
         }

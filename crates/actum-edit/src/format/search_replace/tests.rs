@@ -176,7 +176,7 @@ fn a_part_of_a_change_outside_of_a_block_is_refused() {
             "> REPLACE" => assert_eq!(parse(input.as_bytes()).unwrap().len(), 1),
             _ => {
                 let message = error(&input);
-                let shown = Excerpt::of(line.as_bytes());
+                let shown = Excerpt::new(line.as_bytes());
                 let expected = format!("line 7, column 1: `{shown}` stands outside of a block");
                 assert!(message.starts_with(&expected), "{message}");
             }

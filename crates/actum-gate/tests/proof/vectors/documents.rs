@@ -82,9 +82,9 @@ fn policy_cases() -> Vec<Vector> {
         "#,
     );
     let (operator, workspace) = (operator.unwrap(), workspace.unwrap());
-    let both = |trust| Policy::of(Some(operator.clone()), Some((workspace.clone(), trust))).0;
+    let both = |trust| Policy::new(Some(operator.clone()), Some((workspace.clone(), trust))).0;
     let (untrusted, trusted) = (both(Trust::Untrusted), both(Trust::Trusted));
-    let alone = Policy::of(Some(operator.clone()), None).0;
+    let alone = Policy::new(Some(operator.clone()), None).0;
     let only = |effect: EffectKind, names: &[&str]| -> Vec<PathEffect> {
         let effects = names.iter().map(|name| PathEffect {
             path: path(name),
@@ -199,8 +199,8 @@ fn policy_cases() -> Vec<Vector> {
     let known =
         format!("version = 1\n[credentials]\nallow = [\"{}\"]\n", finding("known").finding.digest);
     let known = PolicyFile::read(known.as_bytes()).unwrap();
-    let of_operator = Policy::of(Some(known.clone()), None).0;
-    let of_workspace = Policy::of(None, Some((known, Trust::Untrusted))).0;
+    let of_operator = Policy::new(Some(known.clone()), None).0;
+    let of_workspace = Policy::new(None, Some((known, Trust::Untrusted))).0;
     let holds = |names: &[&str]| Judged {
         found: names.iter().map(|name| finding(name)).collect(),
         ..plain(modified(&["known", "new"]))
@@ -280,7 +280,7 @@ fn command_cases() -> Vec<(&'static str, Policy, Judged)> {
         "#,
     );
     let (operator, workspace) = (operator.unwrap(), workspace.unwrap());
-    let both = |trust| Policy::of(Some(operator.clone()), Some((workspace.clone(), trust))).0;
+    let both = |trust| Policy::new(Some(operator.clone()), Some((workspace.clone(), trust))).0;
     let of = |name, policy: &Policy, lines: &[&[&str]]| {
         let line = |words: &&[&str]| {
             CommandLine::new(words.iter().map(ToString::to_string).collect()).unwrap()
@@ -294,7 +294,7 @@ fn command_cases() -> Vec<(&'static str, Policy, Judged)> {
         let Judged { commands: confined, .. } = judged.clone();
         (name, policy, Judged { commands: Vec::new(), confined, ..judged })
     };
-    let (alone, default) = (Policy::of(Some(operator.clone()), None).0, Policy::default());
+    let (alone, default) = (Policy::new(Some(operator.clone()), None).0, Policy::default());
     let (untrusted, trusted) = (both(Trust::Untrusted), both(Trust::Trusted));
     let test: &[&str] = &["cargo", "test"];
     vec![
@@ -421,7 +421,7 @@ fn place_cases() -> Vec<Vector> {
         b"version = 1\n[protected]\npaths = ['p/infra/', '**/keys']\n[scope]\nallow = ['p/src/', 'p/infra/']\n\
           [[tier]]\ntier = 'R4'\npaths = ['p/src/main.rs']\nwhy = 'w'\n",
     );
-    let (operators, _) = Policy::of(Some(operator.unwrap()), None);
+    let (operators, _) = Policy::new(Some(operator.unwrap()), None);
     let enclosed = Policy::default().enclosed(vec![(enclosing.unwrap(), "/srv".to_owned())]);
     let at = |root: &str, enclosing: &[&str], name: &str, policy: &Policy| {
         let effect = PathEffect { path: path(name), ..change().remove(1) };
@@ -430,7 +430,7 @@ fn place_cases() -> Vec<Vector> {
         let case = Judged { root: root.to_owned(), enclosing, ..case };
         Bundle::new(Digest::of(&policy.to_vec().unwrap()), case)
     };
-    let excepting = |text: &[u8]| Policy::of(Some(PolicyFile::read(text).unwrap()), None).0;
+    let excepting = |text: &[u8]| Policy::new(Some(PolicyFile::read(text).unwrap()), None).0;
     let excepting =
         excepting(b"version = 1\n[protected]\nexcept = ['.env.example', 'a/.mcp.json']\n");
     let critical = excepting.clone().guarding(Profile::Critical);

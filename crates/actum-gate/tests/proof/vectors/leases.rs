@@ -11,7 +11,7 @@ use crate::leases::{leased, requests};
 /// Returns each request of the table, and requests without a lease under a policy.
 pub(super) fn cases() -> Vec<Vector> {
     let requiring = PolicyFile::read(b"version = 1\n[lease]\nrequired = [\"apply\", \"exec\"]\n");
-    let (requiring, _) = Policy::of(Some(requiring.unwrap()), None);
+    let (requiring, _) = Policy::new(Some(requiring.unwrap()), None);
     let of = |name: &str, judged: Judged, policy: &Policy| {
         let bundle = Bundle::new(Digest::of(&policy.to_vec().unwrap()), judged);
         let (text, record) = recorded(&bundle, policy);

@@ -24,7 +24,7 @@ fn neutral() -> KeyEntry {
     let mut public = [0; 32];
     public[0] = 1;
     let (role, public) = (KeyRole::Result, PublicKey(public));
-    KeyEntry { id: KeyId::of(role, &public), role, public, ..result_key().entry() }
+    KeyEntry { id: KeyId::new(role, &public), role, public, ..result_key().entry() }
 }
 
 fn second() -> TestKey {
@@ -155,7 +155,7 @@ fn badly_signed() -> Vec<Case> {
     let mut other_name = receipt();
     other_name.signatures[0].key_id = second().key_id().to_string();
     let mut swapped = receipt();
-    swapped.payload = payload(&Statement::of(short_result()));
+    swapped.payload = payload(&Statement::new(short_result()));
     let mut other_type = receipt();
     other_type.payload_type = "application/json".to_owned();
     let mut anybody = receipt();

@@ -237,7 +237,7 @@ pub fn slo_waived() -> Result<NewEntry, CanonicalError> {
 
 /// The entry with the documents that it names. One without the form of its kind has none.
 fn with_documents(kind: EntryKind, body: Vec<u8>) -> NewEntry {
-    let named = EntryFacts::of(kind, &body).map(|facts| facts.blobs).unwrap_or_default();
+    let named = EntryFacts::parse(kind, &body).map(|facts| facts.blobs).unwrap_or_default();
     let documents = DOCUMENTS.into_iter().filter(|bytes| named.contains(&Digest::of(bytes)));
     let blobs = documents.map(<[u8]>::to_vec).collect();
     NewEntry { kind, body, blobs }

@@ -50,7 +50,7 @@ impl SampleLease {
         LeaseRecord {
             blocks: self.blocks.iter().map(block).collect(),
             document: Digest::of(&self.document()),
-            key: KeyId::of(KeyRole::Lease, &PublicKey([4; 32])),
+            key: KeyId::new(KeyRole::Lease, &PublicKey([4; 32])),
         }
     }
 

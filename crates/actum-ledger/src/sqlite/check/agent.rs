@@ -102,7 +102,7 @@ fn is_image(row: &Row<'_>, kind: EntryKind, index: i64) -> rusqlite::Result<bool
         return Ok(false);
     }
     let body = unpacked(row, 1)?;
-    let facts = EntryFacts::of(kind, &body).ok();
+    let facts = EntryFacts::parse(kind, &body).ok();
     let Some(event) = facts.and_then(|facts| facts.agent) else { return Ok(false) };
     let image = Image::new(&event, (index.cast_unsigned(), leaf_hash(&body)));
     for (column, (name, value)) in (2..).zip(&image.columns) {

@@ -57,7 +57,7 @@ pub enum FileTaskEvent {
 
 impl LeaseUse {
     /// The blocks of a lease.
-    pub(super) fn of(lease: &LeaseRecord) -> Vec<Self> {
+    pub(super) fn new(lease: &LeaseRecord) -> Vec<Self> {
         lease.blocks.iter().map(|block| Self { id: block.id, uses: block.uses }).collect()
     }
 }

@@ -117,7 +117,7 @@ fn started(body: &[u8]) -> Option<EntryFacts> {
         None => None,
     };
     at.pass(br#","workspace":"#)?;
-    let workspace = WorkspaceId::of(RunId::from_text(at.plain()?)?);
+    let workspace = WorkspaceId::new(RunId::from_text(at.plain()?)?);
     at.pass(b"}")?;
     at.end()?;
     let request = match request {
@@ -177,7 +177,7 @@ fn receipt(payload: &[u8]) -> Option<EntryFacts> {
                     b"settled" => settled = Some(Timestamp::from_text(at.plain()?)?),
                     b"status" => status = Some(at.status()?),
                     b"workspace" => {
-                        workspace = Some(WorkspaceId::of(RunId::from_text(at.plain()?)?));
+                        workspace = Some(WorkspaceId::new(RunId::from_text(at.plain()?)?));
                     }
                     _ => at.value(DEPTH_MAX)?,
                 }

@@ -102,7 +102,7 @@ fn approval(number: u64) -> Approval {
             index: 7,
             leaf: Digest::of(b"leaf"),
         },
-        key: KeyId::of(KeyRole::Approval, &PublicKey([4; 32])),
+        key: KeyId::new(KeyRole::Approval, &PublicKey([4; 32])),
         by: actor(0),
         isolation: Isolation::Passphrase,
     }
@@ -176,7 +176,7 @@ fn envelope(payload: &[u8]) -> Vec<u8> {
 }
 
 fn payload(number: u64) -> Vec<u8> {
-    canonical::to_vec(&Statement::of(result(number))).unwrap()
+    canonical::to_vec(&Statement::new(result(number))).unwrap()
 }
 
 /// Entries of both kinds, with all that may be there or not.
@@ -191,7 +191,7 @@ fn ordinary() -> Vec<(EntryKind, Vec<u8>)> {
 fn assert_the_same(kind: EntryKind, body: &[u8]) {
     let told = || String::from_utf8_lossy(body).into_owned();
     assert_eq!(
-        EntryFacts::of(kind, body),
+        EntryFacts::parse(kind, body),
         EntryFacts::at_length(kind, body),
         "{kind:?} {}",
         told()
@@ -250,7 +250,7 @@ fn an_entry_about_a_plan_tells_which_and_what_it_follows() {
     let refused = PlanRefused { format: PlanRefused::FORMAT.to_owned(), time, plan: plan.clone() };
     let body = canonical::to_vec(&refused).unwrap();
     let expected = EntryFacts { blobs: blobs.clone(), ..about(EntryKind::PlanRefused) };
-    assert_eq!(EntryFacts::of(EntryKind::PlanRefused, &body).unwrap(), expected);
+    assert_eq!(EntryFacts::parse(EntryKind::PlanRefused, &body).unwrap(), expected);
     let queued = PlanQueued {
         format: PlanQueued::FORMAT.to_owned(),
         time,
@@ -263,9 +263,9 @@ fn an_entry_about_a_plan_tells_which_and_what_it_follows() {
     let judged = Some(plan.bound.judged());
     let expected =
         EntryFacts { plan: Some(plan.id), judged, blobs, ..about(EntryKind::PlanQueued) };
-    assert_eq!(EntryFacts::of(EntryKind::PlanQueued, &body).unwrap(), expected);
+    assert_eq!(EntryFacts::parse(EntryKind::PlanQueued, &body).unwrap(), expected);
     // One is not the other.
-    assert!(EntryFacts::of(EntryKind::PlanRefused, &body).is_err());
+    assert!(EntryFacts::parse(EntryKind::PlanRefused, &body).is_err());
     for answer in Answer::ALL {
         let entry = approval(3).entry;
         let answered = PlanAnswered {
@@ -296,13 +296,13 @@ fn an_entry_about_a_plan_tells_which_and_what_it_follows() {
             follows: Some((entry.index, entry.leaf)),
             ..about(EntryKind::PlanAnswered)
         };
-        assert_eq!(EntryFacts::of(EntryKind::PlanAnswered, &body).unwrap(), expected);
+        assert_eq!(EntryFacts::parse(EntryKind::PlanAnswered, &body).unwrap(), expected);
     }
 }
 
 #[test]
 fn what_a_later_version_adds_to_a_receipt_goes_the_short_way_too() {
-    let mut statement = serde_json::to_value(Statement::of(result(3))).unwrap();
+    let mut statement = serde_json::to_value(Statement::new(result(3))).unwrap();
     statement["later"] = json!({ "a": [1, true, { "b": null }, [], {}], "c": "d" });
     statement["predicate"]["later"] = json!([[["x"]]]);
     let body = envelope(&canonical::to_vec(&statement).unwrap());
@@ -386,7 +386,7 @@ fn members_that_are_missing_doubled_moved_or_unknown_are_told_of_as_by_the_long_
         "{\"succeeded\":null}",
     ];
     let documents =
-        [serde_json::to_value(started(1)), serde_json::to_value(Statement::of(result(1)))];
+        [serde_json::to_value(started(1)), serde_json::to_value(Statement::new(result(1)))];
     for document in documents.map(Result::unwrap) {
         assert_the_same_in_all_ways(&serde_json::to_vec(&document).unwrap());
         assert_the_same_in_all_ways(&serde_json::to_vec_pretty(&document).unwrap());

@@ -56,7 +56,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 (Some((run, index)), stem) if stem.is_some() || run.end.is_none() => {
                     let Some(entry) = run.intent.entries.get(*index) else { continue };
                     let moves =
-                        moves.entry(run.intent.run).or_insert_with(|| Moves::of(&run.intent));
+                        moves.entry(run.intent.run).or_insert_with(|| Moves::new(&run.intent));
                     if stem.is_some() || !moves.is_second_name(&self.tree, *index, &stat)? {
                         self.save_unknown(&entry.path, &name, &stat)?;
                     }

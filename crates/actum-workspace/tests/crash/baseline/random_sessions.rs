@@ -134,7 +134,7 @@ proptest! {
                     disk.advance(50);
                 }
                 Step::Edit(at, byte) => {
-                    let call = SnapshotId::of(&["call"]);
+                    let call = SnapshotId::new(&["call"]);
                     let mut workspace = open(&disk).unwrap();
                     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
                     transaction.look_at(&path(NAMES[at])).unwrap();

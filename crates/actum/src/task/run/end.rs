@@ -37,7 +37,7 @@ pub(super) struct End {
 }
 
 impl End {
-    pub(super) fn of(rehearsed: &TaskActions, run: Option<RunId>) -> Self {
+    pub(super) fn new(rehearsed: &TaskActions, run: Option<RunId>) -> Self {
         let how = match rehearsed.verdict {
             Verdict::Keep => RunEnd::Finished,
             Verdict::TakeBack => RunEnd::RolledBack,
@@ -56,7 +56,7 @@ impl TaskContext<'_> {
         made: Option<Made>,
     ) -> TaskEnd {
         self.status.phase(Phase::Reporting);
-        let mut end = End::of(&rehearsed, None);
+        let mut end = End::new(&rehearsed, None);
         let (mut receipt, mut cause, mut commit) = (None, None, Ok(None));
         match made {
             None | Some(Made::Nothing) => {}
@@ -221,18 +221,19 @@ impl TaskContext<'_> {
         };
         // A pipeline that is still to run is not an error.
         let is_pending = rehearsed.problems.is_empty() && rehearsed.deferred().next().is_some();
-        let error = ErrorStatus::of(report.status()).filter(|_| !is_pending).map(|status| {
-            let facts = ErrorFacts {
-                report_id: self.report_id.clone(),
-                plan_id: Some(task.plan_id.clone()),
-                status,
-                run: end.run,
-                time: now,
-                task: Some(task),
-                named: &[],
-            };
-            facts.report(&rehearsed.problems, &mut self.ids)
-        });
+        let error =
+            ErrorStatus::from_report(report.status()).filter(|_| !is_pending).map(|status| {
+                let facts = ErrorFacts {
+                    report_id: self.report_id.clone(),
+                    plan_id: Some(task.plan_id.clone()),
+                    status,
+                    run: end.run,
+                    time: now,
+                    task: Some(task),
+                    named: &[],
+                };
+                facts.report(&rehearsed.problems, &mut self.ids)
+            });
         Documents { report, log, error }
     }
 

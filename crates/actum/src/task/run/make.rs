@@ -110,7 +110,7 @@ impl Observer<LinuxDisk> for TaskObserver<'_, '_> {
             state: NotedState::NotStarted,
         };
         notes.external = rehearsed.deferred().map(pending).collect();
-        let end = End::of(rehearsed, Some(*run));
+        let end = End::new(rehearsed, Some(*run));
         let Documents { report, log, error } = desk.documents(place, rehearsed, end);
         let external = cleared.staged.request.external().iter();
         let external = external.map(|pipeline| pipeline.action.as_str()).collect();
@@ -196,7 +196,7 @@ impl TaskContext<'_> {
             Ok(staged) => staged,
             Err(error) => return not(error),
         };
-        let committing = Some(Committing::of(task, place.root, rehearsed));
+        let committing = Some(Committing::new(task, place.root, rehearsed));
         let mut making = TaskObserver {
             desk: self,
             place,

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let correlation = &arguments.correlation;
     let records = records::open(&session.tenant)?;
-    let goal = records.ledger().read(|log| IntakeGoal::of(log, correlation));
+    let goal = records.ledger().read(|log| IntakeGoal::new(log, correlation));
     let goal = goal.map_err(actum::Error::from)?;
     let goal = goal.ok_or_else(|| AgentFailure::NotWaiting { correlation: correlation.clone() })?;
     session.screen.show(&AgentIntakeShown { goal: view(goal) })?;

@@ -25,7 +25,7 @@ pub(super) fn explain(run: RunId, session: &Session) -> Result<Exit, Failure> {
     let row = opened.log.run(run).map_err(actum::Error::from)?;
     let tenant = || opened.tenant.clone();
     let row = row.ok_or_else(|| LedgerFailure::NotRecorded { run, tenant: tenant() })?;
-    let kept = Kept::of(&opened, row)?;
+    let kept = Kept::new(&opened, row)?;
     let (in_force, policy_now) = in_force(session)?;
     // A decision of other rules is reported as recorded, and not repeated.
     let (now, now_problem) = match kept.replay() {

@@ -101,13 +101,13 @@ fn decode(groups: &[u8], place: Place, bytes: &mut Vec<u8>) -> Result<(), ParseE
         let mut number = 0u64;
         for (letter, column) in group.iter().zip(0..) {
             let value = value(*letter).ok_or_else(|| {
-                let problem = BinaryProblem::Letter { found: Excerpt::of(&[*letter]) };
+                let problem = BinaryProblem::Letter { found: Excerpt::new(&[*letter]) };
                 ParseError::binary(place.right(column), problem)
             })?;
             number = number * 85 + u64::from(value);
         }
         let word = u32::try_from(number).map_err(|_| {
-            ParseError::binary(place, BinaryProblem::Group { found: Excerpt::of(group) })
+            ParseError::binary(place, BinaryProblem::Group { found: Excerpt::new(group) })
         })?;
         bytes.extend_from_slice(&word.to_be_bytes());
     }

@@ -37,11 +37,11 @@ fn an_entry_about_an_action_tells_which_approval_it_uses_up_and_how_it_ended() {
         blobs: vec![bound.policy],
         ..nothing(EntryKind::ActionStarted)
     };
-    assert_eq!(EntryFacts::of(EntryKind::ActionStarted, &body).unwrap(), expected);
+    assert_eq!(EntryFacts::parse(EntryKind::ActionStarted, &body).unwrap(), expected);
     // An action without an approval is about no plan.
     let body = canonical::to_vec(&ActionStarted { agreed: None, ..begun }).unwrap();
     let expected = EntryFacts { workspace: Some(workspace), ..nothing(EntryKind::ActionStarted) };
-    assert_eq!(EntryFacts::of(EntryKind::ActionStarted, &body).unwrap(), expected);
+    assert_eq!(EntryFacts::parse(EntryKind::ActionStarted, &body).unwrap(), expected);
     for status in Status::ALL {
         let ended = ended(status);
         let body = canonical::to_vec(&ended).unwrap();
@@ -51,9 +51,9 @@ fn an_entry_about_an_action_tells_which_approval_it_uses_up_and_how_it_ended() {
             status: Some(status),
             ..nothing(EntryKind::ActionEnded)
         };
-        assert_eq!(EntryFacts::of(EntryKind::ActionEnded, &body).unwrap(), expected);
+        assert_eq!(EntryFacts::parse(EntryKind::ActionEnded, &body).unwrap(), expected);
         // One is not the other, and the content of an entry is read back as it was.
-        assert!(EntryFacts::of(EntryKind::ActionStarted, &body).is_err());
+        assert!(EntryFacts::parse(EntryKind::ActionStarted, &body).is_err());
         assert_eq!(serde_json::from_slice::<ActionEnded>(&body).unwrap(), ended);
     }
 }
@@ -114,7 +114,7 @@ fn what_is_no_feedback_is_none() {
         let mut other = sound.clone();
         other[name] = value;
         let body = canonical::to_vec(&other).unwrap();
-        assert!(EntryFacts::of(EntryKind::ActionEnded, &body).is_err(), "{name}");
+        assert!(EntryFacts::parse(EntryKind::ActionEnded, &body).is_err(), "{name}");
     }
 }
 
@@ -148,9 +148,9 @@ fn a_change_of_the_catalog_tells_what_it_follows_and_what_it_leads_to() {
             blobs: vec![Digest::of(b"snapshot")],
             ..nothing(EntryKind::CatalogChanged)
         };
-        assert_eq!(EntryFacts::of(EntryKind::CatalogChanged, &body).unwrap(), expected);
+        assert_eq!(EntryFacts::parse(EntryKind::CatalogChanged, &body).unwrap(), expected);
         assert_eq!(serde_json::from_slice::<CatalogChanged>(&payload).unwrap(), changed);
-        assert!(EntryFacts::of(EntryKind::PlanAnswered, &body).is_err());
-        assert!(EntryFacts::of(EntryKind::CatalogChanged, &payload).is_err());
+        assert!(EntryFacts::parse(EntryKind::PlanAnswered, &body).is_err());
+        assert!(EntryFacts::parse(EntryKind::CatalogChanged, &payload).is_err());
     }
 }

@@ -91,7 +91,7 @@ fn confirmation(outcome: ConfirmationOutcome, token: Option<&str>) -> AgentConfi
 }
 
 fn facts<T: Serialize>(kind: EntryKind, entry: &T) -> Result<EntryFacts, EntryError> {
-    EntryFacts::of(kind, &serde_json::to_vec(entry).unwrap())
+    EntryFacts::parse(kind, &serde_json::to_vec(entry).unwrap())
 }
 
 /// Takes a field away.

@@ -30,7 +30,7 @@ fn an_alert_tells_its_workspace_and_that_it_was_seen_names_it() {
     let expected =
         EntryFacts { time, workspace: raised().workspace, ..nothing(EntryKind::AlertRaised) };
     let body = canonical::to_vec(&raised()).unwrap();
-    assert_eq!(EntryFacts::of(EntryKind::AlertRaised, &body).unwrap(), expected);
+    assert_eq!(EntryFacts::parse(EntryKind::AlertRaised, &body).unwrap(), expected);
     assert_eq!(serde_json::from_slice::<AlertRaised>(&body).unwrap(), raised());
     let alert = approval(3).entry;
     let seen = AlertSeen {
@@ -44,12 +44,12 @@ fn an_alert_tells_its_workspace_and_that_it_was_seen_names_it() {
     let body = canonical::to_vec(&seen).unwrap();
     let follows = Some((alert.index, alert.leaf));
     let expected = EntryFacts { kind: EntryKind::AlertSeen, follows, ..expected };
-    assert_eq!(EntryFacts::of(EntryKind::AlertSeen, &body).unwrap(), expected);
-    assert!(EntryFacts::of(EntryKind::AlertRaised, &body).is_err());
+    assert_eq!(EntryFacts::parse(EntryKind::AlertSeen, &body).unwrap(), expected);
+    assert!(EntryFacts::parse(EntryKind::AlertRaised, &body).is_err());
     let mut other = serde_json::to_value(raised()).unwrap();
     other["format"] = json!("actum.alert-raised/2");
     let body = canonical::to_vec(&other).unwrap();
-    assert!(EntryFacts::of(EntryKind::AlertRaised, &body).is_err());
+    assert!(EntryFacts::parse(EntryKind::AlertRaised, &body).is_err());
 }
 
 /// FO-9: what was forgotten is an envelope, and about its workspace.
@@ -75,9 +75,9 @@ fn forgotten_history_tells_its_workspace() {
         "signatures": [],
     });
     let body = canonical::to_vec(&envelope).unwrap();
-    let facts = EntryFacts::of(EntryKind::HistoryForgotten, &body).unwrap();
+    let facts = EntryFacts::parse(EntryKind::HistoryForgotten, &body).unwrap();
     assert_eq!((facts.workspace, facts.time), (Some(forgotten.workspace), forgotten.time));
     assert_eq!((facts.run, facts.follows), (None, None));
-    assert!(EntryFacts::of(EntryKind::HistoryForgotten, &payload).is_err());
-    assert!(EntryFacts::of(EntryKind::PlanAnswered, &body).is_err());
+    assert!(EntryFacts::parse(EntryKind::HistoryForgotten, &payload).is_err());
+    assert!(EntryFacts::parse(EntryKind::PlanAnswered, &body).is_err());
 }

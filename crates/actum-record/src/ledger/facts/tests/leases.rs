@@ -19,7 +19,7 @@ fn lease(blocks: usize) -> LeaseRecord {
     LeaseRecord {
         blocks: (0..blocks).map(block).collect(),
         document: Digest::of(b"chain"),
-        key: KeyId::of(KeyRole::Lease, &PublicKey([4; 32])),
+        key: KeyId::new(KeyRole::Lease, &PublicKey([4; 32])),
     }
 }
 
@@ -28,7 +28,7 @@ fn lease(blocks: usize) -> LeaseRecord {
 fn a_run_under_a_lease_tells_its_blocks_and_its_document() {
     let under = |door: &str, lease| {
         let started = EffectStarted { lease: Some(lease), door: door.to_owned(), ..started(3) };
-        EntryFacts::of(EntryKind::EffectStarted, &canonical::to_vec(&started).unwrap())
+        EntryFacts::parse(EntryKind::EffectStarted, &canonical::to_vec(&started).unwrap())
     };
     let facts = under("cli", lease(2)).unwrap();
     let LeaseRecord { blocks, document, .. } = lease(2);
@@ -52,7 +52,7 @@ fn a_plan_under_a_lease_uses_none_of_it() {
     let refused =
         PlanRefused { format: PlanRefused::FORMAT.to_owned(), time: started(3).time, plan };
     let body = canonical::to_vec(&refused).unwrap();
-    let facts = EntryFacts::of(EntryKind::PlanRefused, &body).unwrap();
+    let facts = EntryFacts::parse(EntryKind::PlanRefused, &body).unwrap();
     assert_eq!((facts.lease, facts.blobs.last()), (None, Some(&lease(1).document)));
 }
 
@@ -79,7 +79,7 @@ fn a_file_task_has_one_or_two_base_directories_and_an_end_with_a_start_has_a_tas
             actor: actor(1),
             engine: "actum 0.1.0".to_owned(),
         };
-        EntryFacts::of(EntryKind::FileTaskStarted, &canonical::to_vec(&task).unwrap())
+        EntryFacts::parse(EntryKind::FileTaskStarted, &canonical::to_vec(&task).unwrap())
     };
     let facts = of(2).unwrap();
     let task: TaskName = "move-1".parse().unwrap();
@@ -98,7 +98,7 @@ fn a_file_task_has_one_or_two_base_directories_and_an_end_with_a_start_has_a_tas
             "payloadType": FileTaskEnded::PAYLOAD_TYPE,
             "signatures": [],
         }));
-        EntryFacts::of(EntryKind::FileTaskEnded, &body.unwrap())
+        EntryFacts::parse(EntryKind::FileTaskEnded, &body.unwrap())
     };
     let facts = ended(Some(task.clone()), true).unwrap();
     assert_eq!(facts.file_task, Some(FileTaskEvent::Ended { task: task.clone() }));
