@@ -86,7 +86,8 @@ mod tests {
         });
         let mut out = Vec::new();
         write(&changed.collect::<Vec<_>>(), 0, &mut out).unwrap();
-        String::from_utf8(out).unwrap()
+        let is_mark = |c: char| ('\u{fdd0}'..='\u{fdef}').contains(&c);
+        String::from_utf8(out).unwrap().replace(is_mark, "")
     }
 
     #[test]
