@@ -16,6 +16,8 @@ use crate::gate_name::GateName;
 use crate::ground::{Ground, Grounds};
 use crate::policy::Policy;
 
+pub use tier::paths_that_need_approval;
+
 pub use output::{OutputContent, refuses_output, refuses_result, refuses_root};
 
 /// Verdict of one gate, and its ground.

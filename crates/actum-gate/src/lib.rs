@@ -52,7 +52,9 @@ pub use decision::{Approved, Bundle, Case, DECISION_SEMANTICS, Decision, GateDec
 pub use document::{DocumentError, DocumentProblem};
 pub use file_task::{FileTaskProblem, VerifiedFileTask, verify_file_task_ended};
 pub use forgotten::{ForgottenProblem, verify_forgotten};
-pub use gate::{OutputContent, refuses_output, refuses_result, refuses_root};
+pub use gate::{
+    OutputContent, paths_that_need_approval, refuses_output, refuses_result, refuses_root,
+};
 pub use gate_name::GateName;
 pub use ground::{Ground, Grounds};
 pub use host_assertion::{HostAssertion, HostAssertionProblem, verify_host_assertion};

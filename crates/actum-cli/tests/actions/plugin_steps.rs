@@ -353,7 +353,7 @@ fn what_no_run_can_make_is_refused_by_name() {
         ("fs.symlinkSync('/etc/passwd', 'made');", "symbolic link"),
         ("child.execFileSync('mkfifo', ['made']);", "a pipe, a socket or a device"),
         ("fs.rmSync('a.txt'); fs.symlinkSync('sub/b.txt', 'a.txt');", "symbolic link"),
-        ("fs.chmodSync('sub', 0o700);", "other permissions"),
+        ("fs.chmodSync('sub', 0o700);", "permissions changed"),
         (
             "fs.mkdirSync('.actum/x', { recursive: true }); fs.writeFileSync('.actum/x/y', '');",
             "cannot be in a run",
@@ -471,7 +471,7 @@ fn without_node_it_is_said_what_to_do() {
         fs::set_permissions(&node, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         for error in [Node::find(&with(&place)).unwrap_err(), ran(&with(&place)).unwrap_err()] {
             assert!(matches!(error, PluginError::OldNode { .. }), "{error}");
-            assert!(error.to_string().contains(&format!("is `{said}`")), "{error}");
+            assert!(error.to_string().contains(&format!("the version `{said}`")), "{error}");
         }
     }
     // A program with a supported version that gives no answer counts as having run the package.

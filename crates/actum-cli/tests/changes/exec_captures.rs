@@ -424,3 +424,36 @@ fn a_long_change_is_folded_by_directory_and_shown_whole_by_the_queue() {
     let shown = actum(&root, &["show", run]);
     assert!(shown.stdout.contains("n/f99"), "{shown:?}");
 }
+
+/// AA-5: a long change hides no path that needs approval: its content, target or permissions are shown, however much else changes.
+#[test]
+fn a_folded_change_shows_what_needs_approval_in_full() {
+    let (_directory, root) = workspace();
+    let key = approval_key(&root);
+    fs::create_dir(root.join("d")).unwrap();
+    fs::write(root.join("tool"), "#!/bin/sh\n").unwrap();
+    fs::write(root.join("config"), "1\n").unwrap();
+    fs::set_permissions(root.join("tool"), fs::Permissions::from_mode(0o644)).unwrap();
+    let script = "for i in $(seq 250); do mkdir p$i; echo $i > p$i/k; done; mkdir -p .github/workflows; \
+                  echo 'run: evil' > .github/workflows/evil.yml; echo 'do evil' > CLAUDE.md; \
+                  ln -s /etc/passwd p2/out; rm config; ln -s k config; chmod 1777 d; chmod 755 tool; \
+                  printf '#!/bin/sh\\n' > p3/new; chmod 755 p3/new; head -c 4000 /dev/zero > p4/data";
+    let queued = actum(&root, &["exec", "--", "sh", "-c", script]);
+    assert_eq!(queued.code, 116, "{queued:?}");
+    let approved = approve(&root, &plan(&root), &key);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    for line in [
+        "  created `.github/workflows/evil.yml`",
+        "+run: evil\n",
+        "+do evil\n",
+        "+/etc/passwd\n",
+        "config`",
+        "permissions of the directory `d`: 0755 -> 1777",
+        "mode 0644 -> 0755  tool",
+        "created executable  p3/new",
+        "created binary  p4/data",
+    ] {
+        assert!(approved.stderr.contains(line), "{line}: {}", approved.stderr);
+    }
+    assert!(!approved.stderr.contains("p99/k"), "{approved:?}");
+}

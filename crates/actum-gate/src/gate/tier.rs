@@ -1,7 +1,7 @@
 //! Tier gate: computes the risk tier from the actual effect of a change, whatever tier was declared (AA-1,
 //! AA-5, D-2).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use actum_core::path_name::PathName;
@@ -127,6 +127,22 @@ fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Raised> {
     raised
 }
 
+/// Returns the changed paths that need approval by themselves: each raises the tier to R3 or above, alone or as one of several.
+pub fn paths_that_need_approval(bundle: &Bundle, policy: &Policy) -> BTreeSet<RelPath> {
+    let rules = TierRules::new(bundle, policy);
+    let touched = bundle.change().iter().flat_map(|it| it.paths().map(|path| (path, it.effect)));
+    let by_rule = touched.filter(|(path, effect)| {
+        rules.needs_approval(path, *effect) || effect.is_of_file() && Trigger::is_hook(path.name())
+    });
+    let by_rule = by_rule.map(|(path, _)| path.clone());
+    let links = bundle.links().iter().filter(|found| {
+        found.leads_to == LeadsTo::Outside || rules.replaces_named_paths(&found.path.0)
+    });
+    let found = links.map(|found| &found.path).chain(bundle.linked()).chain(bundle.opened());
+    let found = found.chain(bundle.triggers().iter().map(|found| &found.path));
+    by_rule.chain(found.map(|path| path.0.clone())).collect()
+}
+
 /// Tier rules for one change: the built-in ones and those of the policies.
 struct TierRules<'a> {
     bundle: &'a Bundle,
@@ -155,6 +171,29 @@ impl<'a> TierRules<'a> {
         });
         let of_policy = Guards::new(paths);
         Self { bundle, built_in, of_policy, policy, above: bundle.above() }
+    }
+
+    /// Returns true if a rule raises the tier of this effect at this path to R3 or above.
+    fn needs_approval(&self, path: &RelPath, effect: EffectKind) -> bool {
+        let spellings = Spellings::below(&self.above, path);
+        let is_built_in = |of: &usize| {
+            effect.is_of_file() && BUILT_IN.get(*of).is_some_and(|rule| rule.tier.needs_approval())
+        };
+        let is_of_policy = |of: &usize| {
+            self.policy.get(*of).is_some_and(|(rule, _)| {
+                rule.tier.needs_approval()
+                    && (rule.effects.is_empty() || rule.effects.contains(&effect))
+            })
+        };
+        self.built_in.covering(&spellings).any(|(_, of)| is_built_in(of))
+            || self.of_policy.covering(&spellings).any(|(_, of)| is_of_policy(of))
+    }
+
+    /// Returns true if a link at this path replaces paths that a rule names.
+    fn replaces_named_paths(&self, link: &RelPath) -> bool {
+        let path = Spellings::below(&self.above, link);
+        let is_replaced = self.built_in.reached_below(&path).next().is_some();
+        is_replaced || self.of_policy.reached_below(&path).next().is_some()
     }
 
     /// Returns the rules that cover a changed path.

@@ -135,8 +135,16 @@ impl<D: Disk> Transaction<'_, D> {
     /// # Errors
     /// `Io` where a large file cannot be read.
     pub fn diff(&self) -> Result<Vec<PathChange>> {
+        self.diff_of(|_| true)
+    }
+
+    /// Returns the changes of the selected paths, as [`diff`](Self::diff) does. Contents of other paths are not read.
+    ///
+    /// # Errors
+    /// `Io` where a large file cannot be read.
+    pub fn diff_of(&self, selects: impl Fn(&RelPath) -> bool) -> Result<Vec<PathChange>> {
         let renames = renames(&self.nodes);
-        let changed = self.nodes.iter().filter(|(_, node)| node.changes());
+        let changed = self.nodes.iter().filter(|(path, node)| node.changes() && selects(path));
         let mut left = DIFF_BYTES_MAX;
         changed
             .map(|(path, node)| {

@@ -2,21 +2,22 @@
 //! queued.
 
 use std::borrow::Borrow;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use actum::{Moved, PlanState, PolicyInForce, QueuedPlan, Request, RequestLease};
+use actum::{Moved, PlanState, PolicyInForce, Preview, QueuedPlan, Request, RequestLease};
 use actum_api::queue::{EarlierPlan, Plan};
 use actum_api::record::PlanAnswer;
 use actum_core::path::{Harmless, Quoted};
-use actum_core::{FileMode, FileState, Timestamp};
+use actum_core::{FileMode, FileState, RelPath, Timestamp};
 use actum_gate::decision::Bundle;
-use actum_gate::{GateDecision, GateName, Verdict};
+use actum_gate::{GateDecision, GateName, Policy, Verdict, paths_that_need_approval};
 use actum_record::ledger::TenantId;
 use actum_record::receipt::PathEffect;
-use actum_workspace::path_change::PathChange;
-use actum_workspace::{ErrorKind, Workspace};
+use actum_workspace::path_change::{PathChange, State};
+use actum_workspace::{ErrorKind, LinuxDisk, Workspace};
 
 use super::asked::Asked;
 use super::listed;
@@ -36,7 +37,7 @@ use crate::{clock, plans, policy, records, recovery_note, timestamp};
 pub(crate) enum Listing {
     /// All paths, and the whole diff.
     Whole,
-    /// Rows of directories, and no diff. JSON has all of it.
+    /// Rows of directories. The diff has only the paths that an approver must see. JSON has all of it.
     Folded,
 }
 
@@ -49,11 +50,21 @@ pub(crate) struct Shown {
     document: Plan,
     asked: Option<Asked>,
     diff: Option<FileDiffs>,
-    /// Lines of the diff that the text leaves out.
-    left_out: Option<u64>,
+    /// Paths that a folded text still lists, if the text is folded.
+    folded: Option<Folded>,
     state: PlanState,
     /// Command that alone carries it out, if it has one.
     own_command: Option<&'static str>,
+}
+
+/// Long change, folded.
+#[derive(Default)]
+struct Folded {
+    /// Lines of the whole diff.
+    lines: u64,
+    /// Paths that are listed one by one, with their diff. They need approval by themselves, are renamed, become another kind of
+    /// object, or are directories with unusual permissions.
+    listed: BTreeSet<RelPath>,
 }
 
 impl Shown {
@@ -88,15 +99,15 @@ impl Shown {
             Some(None) | None => None,
         };
         let can_fold = (audience, listing) == (Audience::Terminal, Listing::Folded);
-        let left_out = if can_fold { lines_left_out(&changes) } else { None };
-        let diffed = left_out.is_none().then_some(audience);
+        let mut folded = if can_fold { Folded::of_long(&changes) } else { None };
         let mut line = listed::document(plan, state);
         let (mut moved, mut diff, mut asked) = (Vec::new(), None, None);
         if let Some(request) = request {
             let root = plans::root_of(plan, session)?;
             line.root = Quoted(root.as_os_str().as_bytes()).to_string();
             asked = Some(Asked::new(request, &root)?);
-            (moved, diff) = would_do(queue, plan, (request, &bundle), &root, (session, diffed))?;
+            let shown = (audience, folded.as_mut());
+            (moved, diff) = would_do(queue, plan, (request, &bundle), &root, (session, shown))?;
         }
         let document = Plan {
             line,
@@ -111,7 +122,7 @@ impl Shown {
             diff: None,
         };
         let own_command = plans::own_command(judged);
-        Ok(Self { document, asked, diff, left_out, state, own_command })
+        Ok(Self { document, asked, diff, folded, state, own_command })
     }
 
     /// Returns the reasons for which it cannot be carried out as it was queued, if any.
@@ -120,10 +131,59 @@ impl Shown {
     }
 }
 
-/// Counts the lines that a folded text leaves out, if the change is too long to be shown whole.
-fn lines_left_out(changes: &[PathEffect]) -> Option<u64> {
-    let lines = total(changes, |effect| effect.added.saturating_add(effect.removed));
-    (changes.len() > LISTED_MAX || lines > DIFF_LINES_MAX).then_some(lines)
+impl Folded {
+    /// Folds a change that is too long to be shown whole.
+    fn of_long(changes: &[PathEffect]) -> Option<Self> {
+        let lines = total(changes, |effect| effect.added.saturating_add(effect.removed));
+        let is_long = changes.len() > LISTED_MAX || lines > DIFF_LINES_MAX;
+        is_long.then(|| Self { lines, ..Self::default() })
+    }
+
+    /// Selects the paths that are listed one by one, and returns their changes.
+    fn select(
+        &mut self,
+        preview: &Preview<'_, LinuxDisk>,
+        (bundle, policy): (&Bundle, &Policy),
+    ) -> actum_workspace::Result<Vec<PathChange>> {
+        self.listed = paths_that_need_approval(bundle, policy);
+        let must_be_seen = bundle.change().iter().filter(|effect| is_unusual(effect));
+        self.listed.extend(must_be_seen.flat_map(PathEffect::paths).cloned());
+        // Only a directory has no file before or after.
+        let is_directory = |effect: &&PathEffect| effect.before.is_none() && effect.after.is_none();
+        let directories = bundle.change().iter().filter(is_directory);
+        let directories: BTreeSet<_> = directories.map(|effect| &effect.path.0).collect();
+        let mut changes = preview
+            .transaction
+            .diff_of(|path| self.listed.contains(path) || directories.contains(path))?;
+        changes
+            .retain(|change| self.listed.contains(&change.path) || has_unusual_directory(change));
+        self.listed.extend(changes.iter().map(|change| change.path.clone()));
+        Ok(changes)
+    }
+}
+
+/// Returns true if a path is renamed, becomes another kind of object, or has permissions besides those of a file.
+fn is_unusual(effect: &PathEffect) -> bool {
+    let usual = [FileMode::REGULAR, FileMode::EXECUTABLE, FileMode::LINK];
+    let mode = |file: &Option<FileState>| file.as_ref().map(|file| file.mode);
+    let (before, after) = (mode(&effect.before), mode(&effect.after));
+    let changes_kind =
+        before.zip(after).is_some_and(|(before, after)| before.is_link() != after.is_link());
+    let is_unusual = |mode: FileMode| !usual.contains(&mode);
+    effect.from.is_some()
+        || changes_kind
+        || before.is_some_and(is_unusual)
+        || after.is_some_and(is_unusual)
+}
+
+/// Returns true if the permissions of a directory change, or those of a new directory are unusual.
+fn has_unusual_directory(change: &PathChange) -> bool {
+    match (&change.before, &change.after) {
+        (State::Absent, State::Directory { mode }) => *mode != FileMode::EXECUTABLE,
+        (State::Directory { .. } | State::File { .. }, State::Directory { .. }) => true,
+        (State::Directory { .. }, State::File { .. }) => true,
+        (_, State::Absent | State::File { .. }) => false,
+    }
 }
 
 fn total(changes: &[PathEffect], lines: impl Fn(&PathEffect) -> u64) -> u64 {
@@ -136,7 +196,7 @@ fn would_do(
     plan: &QueuedPlan,
     (request, was): (&Request, &Bundle),
     root: &Path,
-    (session, diffed): (&Session, Option<Audience>),
+    (session, shown): (&Session, (Audience, Option<&mut Folded>)),
 ) -> Result<(Vec<String>, Option<FileDiffs>), Failure> {
     let renew = |lease: &RequestLease| lease.renew(&queue.keyring, clock::now(), &queue.view);
     let renewed = match request.lease.as_ref().map(renew).transpose() {
@@ -148,7 +208,7 @@ fn would_do(
     let in_force = policy::in_force(root)?;
     let tenant = session.tenant.id()?;
     let asked = (request, &in_force, &tenant);
-    let would = would_do_in(&mut workspace, plan, was, asked, diffed);
+    let would = would_do_in(&mut workspace, plan, was, asked, shown);
     // Computing it again begins a transaction, which rolls back an interrupted run.
     recovery_note::tell(&session.screen, workspace.recovery());
     would
@@ -159,7 +219,7 @@ fn would_do_in(
     plan: &QueuedPlan,
     was: &Bundle,
     (request, in_force, tenant): (&Request, &PolicyInForce, &TenantId),
-    diffed: Option<Audience>,
+    (audience, folded): (Audience, Option<&mut Folded>),
 ) -> Result<(Vec<String>, Option<FileDiffs>), Failure> {
     let mut preview = match actum::preview(workspace, request, records::undone(tenant)) {
         Ok(preview) => preview,
@@ -167,20 +227,18 @@ fn would_do_in(
         Err(error) if is_busy(&error) => return Err(error.into()),
         Err(error) => return Ok((vec![error.to_string()], None)),
     };
-    // A file may have another effect at its new path than at its old one, so all of it is shown.
-    let whole = |change| PathChange { renamed_from: None, ..change };
-    let diff = match diffed {
-        Some(audience) => {
-            let changes = preview.transaction.diff()?.into_iter().map(whole).collect();
-            Some(FileDiffs::new(changes, audience))
-        }
-        None => None,
-    };
     let tenant = &plan.queued.plan.tenant;
     let judged = match preview.judged(request, in_force, tenant, clock::now()) {
         Ok(judged) => judged,
         Err(error) => return Ok((vec![error.to_string()], None)),
     };
+    let changes = match folded {
+        Some(folded) => folded.select(&preview, (&judged.bundle, &in_force.policy))?,
+        None => preview.transaction.diff()?,
+    };
+    // A file may have another effect at its new path than at its old one, so all of it is shown.
+    let whole = |change| PathChange { renamed_from: None, ..change };
+    let diff = FileDiffs::new(changes.into_iter().map(whole).collect(), audience);
     let moved = plan
         .moved(was, (&judged.bundle, &judged.decision), &request.actor)
         .map_err(actum::Error::from)?;
@@ -190,7 +248,7 @@ fn would_do_in(
         |gate: &&GateDecision| gate.gate == GateName::Lease && gate.verdict == Verdict::Deny;
     let denial = judged.decision.gates.iter().find(is_denial).filter(|_| !moved.is_empty());
     moved.extend(denial.map(|gate| gate.ground.to_string()));
-    Ok((moved, diff))
+    Ok((moved, Some(diff)))
 }
 
 fn is_busy(error: &actum::Error) -> bool {
@@ -257,8 +315,10 @@ impl Document for Shown {
         if let Some(asked) = &self.asked {
             asked.write(out)?;
         }
-        match self.left_out {
-            Some(_) if plan.changes.len() > LISTED_MAX => write_folded(out, &plan.changes)?,
+        match &self.folded {
+            Some(folded) if plan.changes.len() > LISTED_MAX => {
+                write_folded(out, &plan.changes, &folded.listed)?;
+            }
             Some(_) | None => {
                 plan.changes.iter().try_for_each(|effect| write_effect(out, effect))?;
             }
@@ -271,8 +331,8 @@ impl Document for Shown {
                 (total(&plan.changes, |it| it.added), total(&plan.changes, |it| it.removed));
             writeln!(out, "in all   {} paths  +{added} -{removed}", plan.changes.len())?;
         }
-        if let Some(lines) = self.left_out {
-            let (lines, plan) = (count(lines, "line"), plan.line.plan);
+        if let Some(folded) = &self.folded {
+            let (lines, plan) = (count(folded.lines, "line"), plan.line.plan);
             writeln!(
                 out,
                 "not all of it is shown here: `actum queue {plan}` shows every path and the diff of {lines}"
@@ -328,45 +388,57 @@ impl Document for Shown {
     }
 }
 
-/// Writes rows of directories. Paths with an unusual mode are listed one by one.
-fn write_folded(out: &mut dyn Write, effects: &[PathEffect]) -> io::Result<()> {
-    let usual = [FileMode::REGULAR, FileMode::EXECUTABLE, FileMode::LINK];
-    let has_usual_mode =
-        |file: &Option<FileState>| file.as_ref().is_none_or(|file| usual.contains(&file.mode));
-    let (folded, listed): (Vec<_>, Vec<_>) = effects.iter().partition(|effect| {
-        has_usual_mode(&effect.before) && has_usual_mode(&effect.after) && effect.from.is_none()
-    });
+/// Writes the listed paths one by one, and the others as rows of directories.
+fn write_folded(
+    out: &mut dyn Write,
+    effects: &[PathEffect],
+    listed: &BTreeSet<RelPath>,
+) -> io::Result<()> {
+    let is_listed = |effect: &&PathEffect| effect.paths().any(|path| listed.contains(path));
+    let (listed, folded): (Vec<_>, Vec<_>) = effects.iter().partition(is_listed);
     listed.into_iter().try_for_each(|effect| write_effect(out, effect))?;
-    let folded = folded.into_iter().map(|effect| {
-        let is_link = |file: &FileState| file.mode.is_link();
-        let is_of_link = [&effect.before, &effect.after].into_iter().flatten().any(is_link);
-        let word = effect.effect.as_str().replace('_', " ");
-        ChangedPath {
-            word: if is_of_link { format!("{word} link") } else { word },
-            path: effect.path.to_string(),
-            added: effect.added,
-            removed: effect.removed,
-        }
+    let folded = folded.into_iter().map(|effect| ChangedPath {
+        word: folded_word(effect),
+        path: effect.path.to_string(),
+        added: effect.added,
+        removed: effect.removed,
     });
     folded_paths::write(&folded.collect::<Vec<_>>(), 2, out)
 }
 
+/// Returns the word of a row: the effect, with the kind of the file or its new permissions.
+fn folded_word(effect: &PathEffect) -> String {
+    let word = effect.effect.as_str().replace('_', " ");
+    let modes = [&effect.before, &effect.after].map(|file| file.as_ref().map(|file| file.mode));
+    match modes {
+        [Some(before), Some(after)] if before != after => format!("{word} {before} -> {after}"),
+        [_, Some(mode)] | [Some(mode), None] if mode.is_link() => format!("{word} link"),
+        [_, Some(FileMode::EXECUTABLE)] => format!("{word} executable"),
+        [_, _] if hides_content(effect) => format!("{word} binary"),
+        [_, _] => word,
+    }
+}
+
 fn write_effect(out: &mut dyn Write, effect: &PathEffect) -> io::Result<()> {
-    let PathEffect { path, effect, from, before, after, added, removed } = effect;
-    write!(out, "  {} ", effect.as_str().replace('_', " "))?;
+    let PathEffect { path, effect: kind, from, before, after, added, removed } = effect;
+    write!(out, "  {} ", kind.as_str().replace('_', " "))?;
     if let Some(from) = from {
         write!(out, "`{from}` -> ")?;
     }
     write!(out, "`{path}`  +{added} -{removed}")?;
     write_mode(out, before.as_ref(), after.as_ref())?;
-    let is_other =
-        before.as_ref().map(|file| file.sha256) != after.as_ref().map(|file| file.sha256);
-    if let Some(after) = after.as_ref().filter(|after| is_other && after.size > 0)
-        && (*added, *removed) == (0, 0)
-    {
+    if let Some(after) = after.as_ref().filter(|_| hides_content(effect)) {
         write!(out, "  {} bytes that are no text, and not shown", after.size)?;
     }
     writeln!(out)
+}
+
+/// Returns true if the new content is no text, so that no lines of it are counted.
+fn hides_content(effect: &PathEffect) -> bool {
+    let PathEffect { before, after, added, removed, .. } = effect;
+    let digest = |file: &Option<FileState>| file.as_ref().map(|file| file.sha256);
+    let is_empty = after.as_ref().is_none_or(|file| file.size == 0);
+    digest(before) != digest(after) && !is_empty && (*added, *removed) == (0, 0)
 }
 
 /// Writes the permissions of a file if they change or are unusual.
