@@ -95,10 +95,11 @@ pub(crate) fn set_attributes_beside<D: Disk>(
     wanted: &Attributes,
     present: &[Xattr],
 ) -> Result<(), (&'static str, io::Error)> {
-    let mut mode = stat.mode;
+    // `None` where a call below may have changed it.
+    let mut mode = Some(stat.mode);
     if (stat.user, stat.group) != (wanted.user, wanted.group) {
         disk.set_owner(handle, wanted.user, wanted.group).map_err(|error| (OWNER, error))?;
-        mode = FileMode::new(0); // changing the owner may clear bits
+        mode = None; // changing the owner may clear bits
     }
     for (name, _) in present {
         // A new file has no other attributes, except an inherited ACL and the labels of a security module, which belong
@@ -111,11 +112,11 @@ pub(crate) fn set_attributes_beside<D: Disk>(
     for (name, value) in &wanted.xattrs {
         if !present.iter().any(|(n, v)| n == name && v == value) {
             disk.set_xattr(handle, name, value).map_err(|error| (XATTRS, error))?;
-            mode = FileMode::new(0); // an ACL shows in the mode
+            mode = None; // an ACL shows in the mode
         }
     }
     // A link has no permission bits of its own (symlink(7)).
-    if mode != wanted.mode && !wanted.mode.is_link() {
+    if mode != Some(wanted.mode) && !wanted.mode.is_link() {
         disk.set_mode(handle, wanted.mode).map_err(|error| ("mode", error))?;
         // The kernel may clear set-group-ID without an error (chmod(2)).
         if wanted.mode.is_set_group_id() {

@@ -174,6 +174,9 @@ pub(crate) struct Baseline {
     pub(crate) reported: BTreeMap<RelPath, Option<Stamp>>,
 }
 
+/// Earlier states of reported changes, and their stamps when they were reported.
+type Reported = BTreeMap<RelPath, (Option<Known>, Option<Stamp>)>;
+
 impl Baseline {
     /// Returns the directories with reported changes, which the next baseline searches as well.
     fn looked_into(&self) -> Self {
@@ -185,6 +188,43 @@ impl Baseline {
             Some((path, file))
         });
         Self { files: known.collect(), ..Self::default() }
+    }
+
+    /// Keeps changes as reported: their earlier states are those of the baseline. A state that other paths no longer allow,
+    /// such as a file below a file, is dropped; then the change counts as the user's.
+    fn keep_reported(&mut self, mut earlier: Reported) {
+        while let Some(path) = self.conflicting(&earlier) {
+            earlier.remove(&path);
+        }
+        for (path, (known, stamp)) in earlier {
+            match known {
+                Some(known) => drop(self.files.insert(path.clone(), known)),
+                None => drop(self.files.remove(&path)),
+            }
+            self.reported.insert(path, stamp);
+        }
+    }
+
+    /// Finds a path whose earlier state cannot be beside the states of the other paths.
+    fn conflicting(&self, earlier: &Reported) -> Option<RelPath> {
+        let known_at = |path: &RelPath| match earlier.get(path) {
+            Some((known, _)) => known.as_ref(),
+            None => self.files.get(path),
+        };
+        let is_directory = |known: &Known| known.stamp.kind == Kind::Directory;
+        let present = self.files.keys().chain(earlier.keys());
+        let present = present.filter(|path| known_at(path).is_some());
+        let parents: BTreeSet<RelPath> = present.filter_map(RelPath::parent).collect();
+        let is_in_conflict = |path: &RelPath, known: &Known| {
+            let mut above = std::iter::successors(path.parent(), RelPath::parent);
+            let is_reachable = above.all(|path| {
+                self.left_out.contains(&path) || known_at(&path).is_some_and(is_directory)
+            });
+            !is_reachable || !is_directory(known) && parents.contains(path)
+        };
+        let mut states =
+            earlier.iter().filter_map(|(path, (known, _))| Some((path, known.as_ref()?)));
+        states.find(|(path, known)| is_in_conflict(path, known)).map(|(path, _)| path.clone())
     }
 
     /// Returns true if a turn is under way.
@@ -262,6 +302,7 @@ impl<D: Disk> Workspace<D> {
             }
         }
         if !before.reported.is_empty() {
+            let mut earlier = Reported::new();
             for change in self.compare(&before, &scan, known)? {
                 let stamp = scan.found.get(&change.path).map(Stamp::from);
                 // A run includes it, or the user changed it after it was reported.
@@ -270,12 +311,10 @@ impl<D: Disk> Workspace<D> {
                 {
                     continue;
                 }
-                baseline.reported.insert(change.path.clone(), stamp);
-                match self.known_before(&change, &before, &mut contents)? {
-                    Some(known) => drop(baseline.files.insert(change.path, known)),
-                    None => drop(baseline.files.remove(&change.path)),
-                }
+                let known = self.known_before(&change, &before, &mut contents)?;
+                earlier.insert(change.path, (known, stamp));
             }
+            baseline.keep_reported(earlier);
         }
         self.write_baseline(&baseline)?;
         contents.sweep(&self.disk, &baseline)?;

@@ -101,6 +101,10 @@ impl<D: Disk> Workspace<D> {
             let Some((names, below)) = listed else {
                 if !is_left_out {
                     scan.unreadable.insert(path.clone());
+                    // Its own permissions are still compared.
+                    if was_read {
+                        scan.found.push((path.clone(), stat));
+                    }
                 }
                 scan.left_out.insert(path);
                 continue;

@@ -471,3 +471,66 @@ fn a_torn_baseline_counts_as_none() {
     }
     assert!(whole + none > 1 && none > 0, "{whole} {none}");
 }
+
+/// Issue 28: a reported change whose earlier state no longer fits what the user made since counts as the user's, so that every
+/// adopted run can be undone.
+#[test]
+fn a_reported_change_that_the_users_files_contradict_is_not_adopted() {
+    for name in ["directory", "link"] {
+        let disk = workspace();
+        match name {
+            "directory" => disk.put("e/x", "1\n"),
+            _ => disk.symlink("e", "a"),
+        }
+        disk.settle();
+        disk.advance(60_000);
+        begin(&disk).unwrap();
+        disk.remove("e");
+        if name == "link" {
+            disk.mkdir_p("e");
+        }
+        disk.advance(1_000);
+        end(&disk).unwrap();
+        // The user puts something there that does not fit the earlier state.
+        match name {
+            "directory" => disk.put("e", "by the user\n"),
+            _ => disk.put("e/b", "by the user\n"),
+        }
+        disk.advance(1_000);
+        let before = tree(&disk);
+        begin(&disk).unwrap();
+        disk.remove("e");
+        disk.advance(1_000);
+        end(&disk).unwrap();
+        snapshot(&disk, &[]).unwrap();
+        let run = adopt(&disk).unwrap();
+        open(&disk).unwrap().revert(run).unwrap();
+        assert_eq!(tree(&disk), before, "{name}");
+    }
+}
+
+/// Issue 28: permissions of 0000 are restored together with the owner.
+#[test]
+fn a_closed_file_or_directory_of_another_group_is_restored_closed() {
+    let disk = workspace();
+    disk.mkdir_p("closed");
+    for path in ["closed", "a"] {
+        disk.chown(path, 1000, 1001);
+        disk.chmod(path, 0);
+    }
+    disk.settle();
+    disk.advance(60_000);
+    let before = tree(&disk);
+    begin(&disk).unwrap();
+    disk.advance(1_000);
+    for path in ["closed", "a"] {
+        disk.chown(path, 1000, 1000);
+        disk.chmod(path, 0o755);
+    }
+    disk.advance(1_000);
+    assert_eq!(end(&disk).unwrap().unwrap().new.len(), 2);
+    snapshot(&disk, &[]).unwrap();
+    let run = adopt(&disk).unwrap();
+    open(&disk).unwrap().revert(run).unwrap();
+    assert_eq!(tree(&disk), before);
+}
