@@ -70,7 +70,7 @@ pub(crate) enum Failure {
         Quoted(path.as_os_str().as_bytes())
     )]
     NoPolicy { path: PathBuf },
-    #[error("there is no reason `{}`", Quoted(name.as_bytes()))]
+    #[error("unknown reason, code or word `{}`", Quoted(name.as_bytes()))]
     UnknownReason { name: String },
     #[error("cannot write `{}`: {source}", Quoted(path.as_os_str().as_bytes()))]
     PageUnwritten { path: PathBuf, source: io::Error },

@@ -10,6 +10,9 @@ pub(crate) const LISTED_MAX: usize = 200;
 /// Rows of a folded list, where one row for each kind of change is not more already.
 const ROWS_MAX: usize = 60;
 
+/// Depth of directories up to which paths are grouped. Each depth costs a pass over all paths.
+const DEPTH_MAX: usize = 8;
+
 /// Changed path, as it is shown.
 pub(crate) struct ChangedPath {
     /// Word for the kind of change.
@@ -36,7 +39,7 @@ type RowKey<'a> = (&'a str, &'a str);
 /// Writes rows of directories, at the greatest depth that makes at most [`ROWS_MAX`] of them.
 pub(crate) fn write(changed: &[ChangedPath], indent: usize, out: &mut dyn Write) -> io::Result<()> {
     let depth_of = |changed: &ChangedPath| changed.path.matches('/').count();
-    let deepest = changed.iter().map(depth_of).max().unwrap_or(0);
+    let deepest = changed.iter().map(depth_of).max().unwrap_or(0).min(DEPTH_MAX);
     let by_depth = (0..=deepest).rev().map(|depth| rows(changed, depth));
     let rows = by_depth.into_iter().find(|rows| rows.len() <= ROWS_MAX);
     for ((word, directory), row) in rows.unwrap_or_else(|| self::rows(changed, 0)) {
@@ -107,6 +110,14 @@ mod tests {
         );
         let flat = (0..400).map(|n| ("deleted", format!("f{n}")));
         assert_eq!(folded(flat), "deleted     ./  400 paths  +800 -400\n");
+    }
+
+    #[test]
+    fn paths_are_grouped_by_their_first_directories_however_deep_they_are() {
+        let deep = "d/".repeat(1000);
+        let paths = (0..400).map(|n| ("created", format!("{deep}f{n}")));
+        let expected = format!("created     {}  400 paths  +800 -400\n", "d/".repeat(DEPTH_MAX));
+        assert_eq!(folded(paths), expected);
     }
 
     #[test]

@@ -193,8 +193,12 @@ impl Baseline {
     /// Keeps changes as reported: their earlier states are those of the baseline. A state that other paths no longer allow,
     /// such as a file below a file, is dropped; then the change counts as the user's.
     fn keep_reported(&mut self, mut earlier: Reported) {
-        while let Some(path) = self.conflicting(&earlier) {
-            earlier.remove(&path);
+        loop {
+            let conflicting = self.conflicting(&earlier);
+            if conflicting.is_empty() {
+                break;
+            }
+            earlier.retain(|path, _| !conflicting.contains(path));
         }
         for (path, (known, stamp)) in earlier {
             match known {
@@ -205,8 +209,8 @@ impl Baseline {
         }
     }
 
-    /// Finds a path whose earlier state cannot be beside the states of the other paths.
-    fn conflicting(&self, earlier: &Reported) -> Option<RelPath> {
+    /// Finds the paths whose earlier states cannot be beside the states of the other paths.
+    fn conflicting(&self, earlier: &Reported) -> BTreeSet<RelPath> {
         let known_at = |path: &RelPath| match earlier.get(path) {
             Some((known, _)) => known.as_ref(),
             None => self.files.get(path),
@@ -222,9 +226,9 @@ impl Baseline {
             });
             !is_reachable || !is_directory(known) && parents.contains(path)
         };
-        let mut states =
-            earlier.iter().filter_map(|(path, (known, _))| Some((path, known.as_ref()?)));
-        states.find(|(path, known)| is_in_conflict(path, known)).map(|(path, _)| path.clone())
+        let states = earlier.iter().filter_map(|(path, (known, _))| Some((path, known.as_ref()?)));
+        let conflicting = states.filter(|(path, known)| is_in_conflict(path, known));
+        conflicting.map(|(path, _)| path.clone()).collect()
     }
 
     /// Returns true if a turn is under way.

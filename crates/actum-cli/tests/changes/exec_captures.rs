@@ -435,7 +435,7 @@ fn a_folded_change_shows_what_needs_approval_in_full() {
     fs::write(root.join("config"), "1\n").unwrap();
     fs::set_permissions(root.join("tool"), fs::Permissions::from_mode(0o644)).unwrap();
     let script = "for i in $(seq 250); do mkdir p$i; echo $i > p$i/k; done; mkdir -p .github/workflows; \
-                  echo 'run: evil' > .github/workflows/evil.yml; echo 'do evil' > CLAUDE.md; \
+                  echo 'run: evil' > .github/workflows/evil.yml; echo 'do evil' > CLAUDE.md; echo blocks > agent; \
                   ln -s /etc/passwd p2/out; rm config; ln -s k config; chmod 1777 d; chmod 755 tool; \
                   printf '#!/bin/sh\\n' > p3/new; chmod 755 p3/new; head -c 4000 /dev/zero > p4/data";
     let queued = actum(&root, &["exec", "--", "sh", "-c", script]);
@@ -446,6 +446,7 @@ fn a_folded_change_shows_what_needs_approval_in_full() {
         "  created `.github/workflows/evil.yml`",
         "+run: evil\n",
         "+do evil\n",
+        "+blocks\n",
         "+/etc/passwd\n",
         "config`",
         "permissions of the directory `d`: 0755 -> 1777",

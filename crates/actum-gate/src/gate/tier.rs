@@ -94,8 +94,14 @@ fn sql_rows(bundle: &Bundle, policy: &Policy) -> Option<Raised> {
     Some((RiskTier::R3, TierReason::SqlRows { rows, rows_max, policy }, 0))
 }
 
-/// Finds a new file in place of a directory of task reports, of this workspace or an enclosing one.
+/// Raises the tier for a new file in the place of a directory that holds the reports of tasks.
 fn blocked_reports(bundle: &Bundle) -> Option<Raised> {
+    let path = new_files_at_report_parents(bundle).next()?;
+    Some((RiskTier::R3, TierReason::BlockedReports { path: path.clone() }, 0))
+}
+
+/// Returns the new files at paths where tasks need a directory for their reports, in this workspace or one around it.
+fn new_files_at_report_parents(bundle: &Bundle) -> impl Iterator<Item = &PathName> {
     let is_parent = |path: &RelPath| {
         let mut seen = bundle.seen_from_each_root(path);
         seen.any(|path| {
@@ -112,9 +118,8 @@ fn blocked_reports(bundle: &Bundle) -> Option<Raised> {
         | EffectKind::DirectoryCreated
         | EffectKind::DirectoryRemoved => false,
     };
-    let mut new = bundle.change().iter().filter(|it| is_new_file(it.effect));
-    let PathEffect { path, .. } = new.find(|it| is_parent(&it.path.0))?;
-    Some((RiskTier::R3, TierReason::BlockedReports { path: path.clone() }, 0))
+    let new = bundle.change().iter().filter(move |it| is_new_file(it.effect));
+    new.filter(move |it| is_parent(&it.path.0)).map(|it| &it.path)
 }
 
 /// Collects the reasons that raise the tier, built-in rules first.
@@ -140,7 +145,8 @@ pub fn paths_that_need_approval(bundle: &Bundle, policy: &Policy) -> BTreeSet<Re
     });
     let found = links.map(|found| &found.path).chain(bundle.linked()).chain(bundle.opened());
     let found = found.chain(bundle.triggers().iter().map(|found| &found.path));
-    by_rule.chain(found.map(|path| path.0.clone())).collect()
+    let blocked = new_files_at_report_parents(bundle);
+    by_rule.chain(found.chain(blocked).map(|path| path.0.clone())).collect()
 }
 
 /// Tier rules for one change: the built-in ones and those of the policies.
